@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The rings, from the inside out. An arrow may only point inward:
+//
+//   Apps ──▶ Shell ──▶ Core     Core decides. No clock, socket, file, thread, randomness.
+//                └───▶ Doors    Doors wrap one C library each. They have never heard of a channel.
+//
+// `scripts/test` builds with `--explicit-target-dependency-import-check error`; Tests/Tidy holds the rest of the line.
+
+/// Every target builds with the strictest compiler we have.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+func room(_ ring: String, _ name: String, _ needs: [Target.Dependency] = []) -> Target {
+    .target(
+        name: name, dependencies: needs, path: "Sources/\(ring)/\(name)", exclude: ["README.md"],
+        swiftSettings: strict)
+}
+func clib(_ name: String, _ pkgConfig: String, apt: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/Doors/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+func app(_ name: String, _ needs: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: needs, path: "Sources/Apps/\(name)", swiftSettings: strict)
+}
+func tests(_ ring: String, _ name: String, _ needs: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name, dependencies: needs + ["TestKit"], path: "Tests/\(ring)/\(name)",
+        swiftSettings: [.swiftLanguageMode(.v6)])
+}
+
+let package = Package(
+    name: "antenna",
+    products: [
+        .library(name: "ChannelClient", targets: ["ChannelClient"]),
+        .executable(name: "antennad", targets: ["antennad"]),
+        .executable(name: "antennactl", targets: ["antennactl"]),
+        .executable(name: "antenna", targets: ["antenna"]),
+    ],
+    targets: [
+        // Core
+        room("Core", "ChannelWire"),
+        room("Core", "NoiseProtocol"),
+        room("Core", "RelayCore", ["ChannelWire"]),
+        room("Core", "ClientCore", ["ChannelWire"]),
+        room("Core", "ControlWire"),
+        // Doors
+        clib("CLibevent", "libevent_core", apt: "libevent-dev"),
+        clib("CSodium", "libsodium", apt: "libsodium-dev"),
+        clib("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
+        clib("CZstd", "libzstd", apt: "libzstd-dev"),
+        clib("CQREncode", "libqrencode", apt: "libqrencode-dev"),
+        clib("CInih", "inih", apt: "libinih-dev"),
+        room("Doors", "LibeventLoop", ["CLibevent", "PosixKit"]),
+        room("Doors", "SodiumCrypto", ["CSodium"]),
+        room("Doors", "SQLiteKit", ["CSQLite"]),
+        room("Doors", "ZstdKit", ["CZstd"]),
+        room("Doors", "QRKit", ["CQREncode"]),
+        room("Doors", "IniKit", ["CInih"]),
+        room("Doors", "PosixKit"),
+        // Shell
+        room("Shell", "Operations", ["PosixKit", "IniKit"]),
+        room("Shell", "LinkRuntime", ["ChannelWire", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit"]),
+        room("Shell", "RelayStore", ["ChannelWire", "RelayCore", "SQLiteKit", "PosixKit", "SodiumCrypto"]),
+        room(
+            "Shell", "RelayServer",
+            [
+                "ChannelWire", "RelayCore", "ControlWire", "LinkRuntime", "LibeventLoop", "RelayStore", "Operations",
+                "SodiumCrypto", "PosixKit", "ZstdKit",
+            ]),
+        room("Shell", "ClientStore", ["ChannelWire", "ClientCore", "SQLiteKit", "PosixKit", "SodiumCrypto"]),
+        room(
+            "Shell", "ChannelClient",
+            [
+                "ChannelWire", "ClientCore", "LinkRuntime", "LibeventLoop", "ClientStore", "SodiumCrypto", "PosixKit",
+                "ZstdKit",
+            ]),
+        room("Shell", "OperatorCommands", ["ControlWire", "Operations", "PosixKit", "QRKit"]),
+        room("Shell", "OwnerCommands", ["ChannelClient", "Operations", "PosixKit", "QRKit"]),
+        // Apps
+        app("antennad", ["RelayServer"]),
+        app("antennactl", ["OperatorCommands"]),
+        app("antenna", ["OwnerCommands"]),
+        // Support
+        room("Support", "TestKit", ["ChannelWire", "RelayCore", "ClientCore"]),
+        // Tests
+        tests("Core", "ChannelWireTests", ["ChannelWire", "SodiumCrypto", "ZstdKit"]),
+        tests("Core", "NoiseProtocolTests", ["NoiseProtocol", "SodiumCrypto"]),
+        tests("Core", "RelayCoreTests", ["ChannelWire", "RelayCore"]),
+        tests("Core", "ClientCoreTests", ["ChannelWire", "ClientCore"]),
+        tests("Core", "ControlWireTests", ["ControlWire"]),
+        tests("Doors", "DoorTests", ["LibeventLoop", "SodiumCrypto", "SQLiteKit", "ZstdKit", "QRKit", "IniKit", "PosixKit"]),
+        tests("Shell", "OperationsTests", ["Operations"]),
+        tests("Shell", "LinkRuntimeTests", ["LinkRuntime", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
+        tests("Shell", "RelayStoreTests", ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
+        tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),
+        tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
+        tests("Shell", "ChannelClientTests", ["ChannelClient", "RelayServer"]),
+        tests("Tidy", "TidyTests", []),
+    ]
+)
