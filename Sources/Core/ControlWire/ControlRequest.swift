@@ -1,0 +1,112 @@
+internal import FoundationEssentials
+
+/// The limits of the control protocol.
+package enum ControlLimits {
+    /// The longest request line, newline excluded.
+    package static let requestBytesMax = 16 * 1024
+    /// The longest response line, newline excluded.
+    package static let lineBytesMax = 16 * 1024 * 1024
+    /// The longest reason that an operator may give, in UTF-8 bytes.
+    package static let reasonBytesMax = 512
+    /// The most rows of one `members` or `audit` answer.
+    package static let rowsMax = 1000
+}
+
+/// What an operator can ask of a running relay.
+package enum ControlCommand: String, Codable, Sendable, CaseIterable {
+    case status, address, channels, members, leave, allow, invitations, accept, reject, audit, prune, version
+    case rotateKey = "rotate-key"
+}
+
+/// The arguments of a command; each command reads the few that it knows.
+package struct ControlArguments: Codable, Sendable, Equatable {
+    /// A channel as the operator wrote it: `#news`, `#'my news'`, `#news_1`, or an id.
+    package var channel: String?
+    /// The operator's own words, sent to the owner.
+    package var reason: String?
+    /// The number of a pending invitation.
+    package var invitation: Int64?
+    /// The most rows wanted.
+    package var limit: Int?
+    /// Where a page begins: the last id of the page before.
+    package var after: String?
+    /// Only say what would be done.
+    package var dryRun: Bool?
+
+    package init(
+        channel: String? = nil, reason: String? = nil, invitation: Int64? = nil, limit: Int? = nil,
+        after: String? = nil, dryRun: Bool? = nil
+    ) {
+        self.channel = channel
+        self.reason = reason
+        self.invitation = invitation
+        self.limit = limit
+        self.after = after
+        self.dryRun = dryRun
+    }
+}
+
+/// One request line.
+package struct ControlRequest: Sendable, Equatable {
+    /// Chosen by the asker; the answer repeats it.
+    package var id: Int64
+    package var command: ControlCommand
+    package var arguments: ControlArguments
+
+    package init(id: Int64, command: ControlCommand, arguments: ControlArguments = ControlArguments()) {
+        self.id = id
+        self.command = command
+        self.arguments = arguments
+    }
+
+    private struct Line: Codable {
+        var id: Int64
+        var command: String
+        var arguments: ControlArguments?
+    }
+
+    /// The request as one line without its newline.
+    package func encode() -> [UInt8] {
+        ControlJSON.encode(Line(id: id, command: command.rawValue, arguments: arguments))
+    }
+
+    /// Reads one line without its newline.
+    ///
+    /// Throws: `badRequest` for what is not such a document, `unknownCommand` with the request's id where it had one.
+    package static func decode(_ line: [UInt8]) throws(ControlRequestError) -> ControlRequest {
+        guard line.count <= ControlLimits.requestBytesMax else {
+            throw ControlRequestError(id: 0, error: ControlError(.badRequest, "The request is too long."))
+        }
+        guard let read = ControlJSON.decode(Line.self, line) else {
+            throw ControlRequestError(
+                id: 0, error: ControlError(.badRequest, "A request is one JSON object with id, command and arguments."))
+        }
+        guard let command = ControlCommand(rawValue: read.command) else {
+            let name = String(read.command.prefix(40))
+            throw ControlRequestError(id: read.id, error: ControlError(.unknownCommand, "No command is called \(name)."))
+        }
+        return ControlRequest(id: read.id, command: command, arguments: read.arguments ?? ControlArguments())
+    }
+}
+
+/// A request that cannot be served, with the id to answer to (0 where none could be read).
+package struct ControlRequestError: Error, Sendable, Equatable {
+    package var id: Int64
+    package var error: ControlError
+}
+
+/// JSON with sorted keys, on one line.
+package enum ControlJSON {
+    package static func encode(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(value) else {
+            preconditionFailure("the control protocol's own types always encode")
+        }
+        return [UInt8](data)
+    }
+
+    package static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(bytes))
+    }
+}

@@ -1,0 +1,111 @@
+import ControlWire
+import Testing
+
+@Suite("Control lines")
+struct ControlLineTests {
+    @Test("a request reads back as it was written, for every command", arguments: ControlCommand.allCases)
+    func requestRoundTrip(command: ControlCommand) throws {
+        let request = ControlRequest(
+            id: 7, command: command, arguments: ControlArguments(channel: "#'my news'", reason: "ümlaut \"quoted\""))
+        let line = request.encode()
+        #expect(!line.contains(UInt8(ascii: "\n")))
+        #expect(try ControlRequest.decode(line) == request)
+    }
+
+    @Test("arguments may be missing and unknown keys are ignored")
+    func lenient() throws {
+        let line = #"{"id":3,"command":"status","color":"red"}"#
+        #expect(try ControlRequest.decode(Array(line.utf8)) == ControlRequest(id: 3, command: .status))
+    }
+
+    @Test(
+        "what is not a request is a bad request",
+        arguments: ["", "status", "[]", "{}", #"{"id":"x","command":"status"}"#, #"{"command":"status"}"#, "\u{0}"])
+    func bad(line: String) {
+        #expect {
+            try ControlRequest.decode(Array(line.utf8))
+        } throws: { error in
+            (error as? ControlRequestError)?.error.kind == .badRequest
+        }
+    }
+
+    @Test("an unknown command is answered with the id of its request")
+    func unknownCommand() {
+        #expect {
+            try ControlRequest.decode(Array(#"{"id":9,"command":"destroy"}"#.utf8))
+        } throws: { error in
+            let error = error as? ControlRequestError
+            return error?.id == 9 && error?.error.name == "unknown-command"
+        }
+    }
+
+    @Test("a request one byte over the limit is refused before it is read")
+    func tooLong() {
+        let line = [UInt8](repeating: UInt8(ascii: " "), count: ControlLimits.requestBytesMax + 1)
+        #expect(throws: ControlRequestError.self) { try ControlRequest.decode(line) }
+    }
+
+    @Test("a result reads back as it was written")
+    func resultRoundTrip() {
+        let report = LeaveReport(id: "abc", channel: "#news", already: false)
+        let response = ControlResponse(id: 1, outcome: .success(.leave(report)))
+        #expect(ControlResponse.decode(response.encode(), to: .leave) == response)
+        #expect(ControlResponse.decode(response.encode(), to: .status) == nil)
+    }
+
+    @Test("an error reads back whatever the command was", arguments: ControlCommand.allCases)
+    func errorRoundTrip(command: ControlCommand) {
+        let response = ControlResponse(id: 2, outcome: .failure(ControlError(.unknownChannel, "No channel #news.")))
+        #expect(ControlResponse.decode(response.encode(), to: command) == response)
+    }
+
+    @Test("the bytes of a response are those of the document")
+    func golden() {
+        let response = ControlResponse(id: 2, outcome: .failure(ControlError(.notRejected, "Not rejected.")))
+        #expect(
+            String(decoding: response.encode(), as: UTF8.self)
+                == #"{"error":{"code":103,"message":"Not rejected.","name":"not-rejected"},"id":2,"ok":false}"#)
+    }
+}
+
+@Suite("Channel references")
+struct ChannelReferenceTests {
+    static let id = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+
+    @Test(
+        "names are read with or without the hash and with either quote",
+        arguments: [
+            ("#news", ChannelReference.name("news")), ("news", .name("news")), ("#'my news'", .name("my news")),
+            ("'my news'", .name("my news")), ("#\"it's\"", .name("it's")), ("#news_1", .name("news_1")),
+            ("#" + id, .name(id)), (id, .idOrName(id)), (id + "=", .idOrName(id + "=")),
+        ])
+    func read(text: String, expected: ChannelReference) {
+        #expect(ChannelReference(text) == expected)
+    }
+
+    @Test("an empty name and an open quote are no reference", arguments: ["", "#", "#''", "#'news", "''"])
+    func refused(text: String) {
+        #expect(ChannelReference(text) == nil)
+    }
+
+    @Test("a written name reads back", arguments: ["news", "my news", "it's", "a_1", "straße\u{a0}2"])
+    func written(name: String) {
+        #expect(ChannelReference(ChannelReference.written(name)) == .name(name))
+    }
+
+    @Test(
+        "quotes hold words together",
+        arguments: [
+            ("leave #news", ["leave", "#news"]), ("  leave   #'my news'  ", ["leave", "#'my news'"]),
+            ("leave #news --reason 'too loud'", ["leave", "#news", "--reason", "too loud"]),
+            ("reject 3 --reason \"\"", ["reject", "3", "--reason", ""]), ("", []), ("don't", ["don't"]),
+        ])
+    func split(line: String, expected: [String]) {
+        #expect(CommandWords.split(line) == expected)
+    }
+
+    @Test("an open quote is no line")
+    func open() {
+        #expect(CommandWords.split("leave #'my news") == nil)
+    }
+}
