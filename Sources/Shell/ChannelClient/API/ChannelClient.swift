@@ -1,0 +1,345 @@
+/// The client library: create channels, rule their relays, publish, subscribe.
+///
+/// One instance owns one home directory's network activity on one background thread; several processes may use the
+/// same home at once. Every call may be made from any task. Times without a unit in their name are `Duration`; a call
+/// never takes longer than its `timeout`. Channels are named as people type them: `news`, `#news`, `#'my news'`, or
+/// the channel id; relays by their name in the address book.
+public final class ChannelClient: Sendable {
+    /// How a client behaves.
+    public struct Options: Sendable {
+        /// What the client does on its own while no call asks for anything.
+        public enum Background: Sendable {
+            /// Retries the outbox and waiting invitations, and keeps links only for ``ChannelClient/follow(_:since:)``.
+            case whenNeeded
+            /// Keeps every channel connected; for programs that run all day.
+            case always
+            /// Nothing at all: only what a call asks for, only while it runs.
+            case none
+        }
+
+        /// What happens without a call; `whenNeeded` unless changed.
+        public var background: Background = .whenNeeded
+        /// How long one attempt to connect may take.
+        public var connectTimeout: Duration = .seconds(10)
+        /// The first pause before a relay is tried again; doubled, with jitter, up to ``retryMaximum``.
+        public var retryMinimum: Duration = .milliseconds(500)
+        /// The longest pause before a relay is tried again.
+        public var retryMaximum: Duration = .seconds(300)
+        /// How long a relay may take to deliver what another one delivered before it is reported.
+        public var withholdingGrace: Duration = .seconds(60)
+        /// A seed for the jitter, so that a test can repeat it; nil: drawn from the system.
+        public var randomSeed: UInt64?
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Where the state is kept.
+    public let home: String
+    let engine: EngineHandle
+
+    /// Opens (and creates, where it is missing) the home directory and its database.
+    ///
+    /// Shape: `<home>/client.db`, the directory with mode 0700 and the files with 0600.
+    /// Throws: `home-foreign`, `home-too-new`, `home-corrupt`, `home-not-writable`, `permission-denied`, `home-busy`,
+    /// `disk-full`, `input-output`.
+    public init(home: String, options: Options = .init()) throws(ChannelClientError) {
+        self.home = home
+        self.engine = try EngineHandle.start(home: home, options: options)
+    }
+
+    /// Closes all links and the database; calls made afterwards throw `shut-down`. Streams end.
+    public func shutdown() async {
+        await engine.shutdown()
+    }
+
+    deinit {
+        engine.abandon()
+    }
+
+    /// A new stream of everything that happens from now on; the newest 1024 events are kept for a slow reader.
+    public var events: AsyncStream<ClientEvent> { engine.events() }
+
+    // MARK: Profile
+
+    /// The own profile, nil until one is set.
+    public func profile() async throws(ChannelClientError) -> Profile? {
+        throw .notYet
+    }
+
+    /// Sets the own profile; channels joined or created later carry it.
+    ///
+    /// Throws: `invalid-name`.
+    public func setProfile(displayName: String) async throws(ChannelClientError) {
+        throw .notYet
+    }
+
+    // MARK: Address book
+
+    /// Adds a relay to the address book under a name chosen here.
+    ///
+    /// Throws: `invalid-name`, `invalid-address` (not an `r` link), `relay-name-taken`.
+    @discardableResult
+    public func addRelay(name: String, address: String) async throws(ChannelClientError) -> RelayEntry {
+        throw .notYet
+    }
+
+    /// The address book, in the order of names.
+    public func relays() async throws(ChannelClientError) -> [RelayEntry] {
+        throw .notYet
+    }
+
+    /// Takes a relay out of the address book; channels that use it keep doing so.
+    ///
+    /// Throws: `unknown-relay`.
+    public func removeRelay(name: String) async throws(ChannelClientError) {
+        throw .notYet
+    }
+
+    /// Tests a relay by its name, or any `r` link: address, connection, certificate, and a signed challenge.
+    ///
+    /// A relay that fails is a report, not an error.
+    /// Throws: `unknown-relay`, `invalid-address`.
+    public func testRelay(name: String, timeout: Duration = .seconds(40)) async throws(ChannelClientError)
+        -> RelayTestReport
+    {
+        throw .notYet
+    }
+
+    // MARK: Channels
+
+    /// Creates a channel and invites the relays named, all at once.
+    ///
+    /// A relay that has not answered in time stays invited, and is followed up whenever a client runs on this home.
+    /// `progress` is called with each outcome as soon as it is known, on no particular thread.
+    /// Throws: `invalid-name`, `unknown-relay`, `no-relays` (the list is empty), and `channel-not-created` with every
+    /// relay's outcome where no relay carries the channel or may still come to: the channel is removed again.
+    public func createChannel(
+        name: String, description: String = "", relays: [String], signMessages: Bool = true,
+        timeout: Duration = .seconds(30), progress: (@Sendable (RelayOutcome) -> Void)? = nil
+    ) async throws(ChannelClientError) -> ChannelCreation {
+        throw .notYet
+    }
+
+    /// All channels of this home, in the order of local names.
+    public func channels() async throws(ChannelClientError) -> [Channel] {
+        throw .notYet
+    }
+
+    /// One channel by name or id.
+    ///
+    /// Throws: `unknown-channel`, `ambiguous-channel`.
+    public func channel(named name: String) async throws(ChannelClientError) -> Channel {
+        throw .notYet
+    }
+
+    /// The relays of a channel, in the order in which they were added.
+    ///
+    /// For an owner: every relay ever listed, with its status. For a subscriber: those of the record.
+    /// Throws: `unknown-channel`.
+    public func channelRelays(of channel: String) async throws(ChannelClientError) -> [ChannelRelay] {
+        throw .notYet
+    }
+
+    /// Invites more relays; an outcome for each.
+    ///
+    /// Throws: `not-owner`, `unknown-relay`, `relay-already-listed` (in whatever status, `rejected` too; nothing is
+    /// sent to any of them then).
+    public func addRelays(
+        _ relays: [String], to channel: String, timeout: Duration = .seconds(30),
+        progress: (@Sendable (RelayOutcome) -> Void)? = nil
+    ) async throws(ChannelClientError) -> [RelayOutcome] {
+        throw .notYet
+    }
+
+    /// Removes a relay from a channel, whatever its status: the row goes, the other relays get a record without it,
+    /// and a relay that still carries the channel is told.
+    ///
+    /// Throws: `not-owner`, `relay-not-listed`.
+    @discardableResult
+    public func removeRelay(_ relay: String, from channel: String, timeout: Duration = .seconds(30))
+        async throws(ChannelClientError) -> [RelayOutcome]
+    {
+        throw .notYet
+    }
+
+    /// Changes the channel's profile; nil leaves a field as it is.
+    ///
+    /// Throws: `not-owner`, `invalid-name`.
+    @discardableResult
+    public func setChannel(
+        _ channel: String, name: String? = nil, description: String? = nil, signMessages: Bool? = nil,
+        timeout: Duration = .seconds(30)
+    ) async throws(ChannelClientError) -> PublishReceipt {
+        throw .notYet
+    }
+
+    /// Deletes the channel for everybody, and here. Relays that cannot be reached in time are told later.
+    ///
+    /// Throws: `not-owner`.
+    @discardableResult
+    public func deleteChannel(_ channel: String, timeout: Duration = .seconds(30))
+        async throws(ChannelClientError) -> PublishReceipt
+    {
+        throw .notYet
+    }
+
+    /// Forgets a channel here without telling anybody; for memberships that have ended.
+    ///
+    /// Throws: `not-permitted` while the membership is current.
+    public func forgetChannel(_ channel: String) async throws(ChannelClientError) {
+        throw .notYet
+    }
+
+    /// The channel's link, for subscribers.
+    ///
+    /// Shape: `https://HOST/c#…` with up to three of the relays of the record.
+    /// Throws: `no-relays` while no relay is active.
+    public func link(to channel: String) async throws(ChannelClientError) -> String {
+        throw .notYet
+    }
+
+    // MARK: Joining
+
+    /// Fetches what a link leads to, without joining: the highest record that its relays serve, verified.
+    ///
+    /// Throws: `relay-address`, `invalid-link`, `unreachable`, `timed-out`, `invalid-record`.
+    public func preview(link: String, timeout: Duration = .seconds(20)) async throws(ChannelClientError)
+        -> ChannelPreview
+    {
+        throw .notYet
+    }
+
+    /// Joins a channel at all relays of its record; one success is enough, the others are retried.
+    ///
+    /// Throws: as ``preview(link:timeout:)``, and `already-member`, `refused`.
+    public func join(link: String, timeout: Duration = .seconds(30)) async throws(ChannelClientError) -> JoinReport {
+        throw .notYet
+    }
+
+    /// Ends the own membership at every relay, and here.
+    ///
+    /// Throws: `sole-owner`.
+    @discardableResult
+    public func leave(_ channel: String, timeout: Duration = .seconds(30)) async throws(ChannelClientError)
+        -> PublishReceipt
+    {
+        throw .notYet
+    }
+
+    // MARK: Members
+
+    /// Members of a channel: for owners a page as the first relay that answers tells it, else the ones known here.
+    ///
+    /// Throws: `no-relays`, `unreachable`, `timed-out`.
+    public func members(of channel: String, after: String? = nil, limit: Int = 50, timeout: Duration = .seconds(15))
+        async throws(ChannelClientError) -> MemberPage
+    {
+        throw .notYet
+    }
+
+    /// Removes a member; with `messages` the relays delete what it wrote.
+    ///
+    /// Throws: `not-permitted`, `unknown-member`.
+    @discardableResult
+    public func removeMember(
+        _ memberID: String, from channel: String, messages: Bool = false, timeout: Duration = .seconds(30)
+    ) async throws(ChannelClientError) -> PublishReceipt {
+        throw .notYet
+    }
+
+    // MARK: Publishing
+
+    /// Publishes a text to all relays of a channel at once.
+    ///
+    /// A relay that has not acknowledged in time stays in the outbox. `minimumRelays` is how many have to have it durably
+    /// for this call not to throw; 0: none. `asGroup` shows the channel as the author (owners only).
+    /// Throws: `not-permitted`, `message-too-large`, `no-relays`, `too-few-relays` (with the receipt; the message stays
+    /// in the outbox), `refused` (every relay refused for good).
+    public func publish(
+        _ text: String, to channel: String, asGroup: Bool = false, minimumRelays: Int = 0,
+        timeout: Duration = .seconds(15)
+    ) async throws(ChannelClientError) -> PublishReceipt {
+        throw .notYet
+    }
+
+    /// Changes the text of an own message.
+    ///
+    /// Throws: `unknown-message`, `message-deleted`, `not-permitted`, and as ``publish(_:to:asGroup:minimumRelays:timeout:)``.
+    public func edit(
+        _ messageID: String, in channel: String, to text: String, minimumRelays: Int = 0,
+        timeout: Duration = .seconds(15)
+    ) async throws(ChannelClientError) -> PublishReceipt {
+        throw .notYet
+    }
+
+    /// Deletes an own message, or, as an owner or moderator, anybody's.
+    ///
+    /// Throws: `unknown-message`, `message-deleted`, `not-permitted`, and as ``publish(_:to:asGroup:minimumRelays:timeout:)``.
+    public func deleteMessage(
+        _ messageID: String, in channel: String, minimumRelays: Int = 0, timeout: Duration = .seconds(15)
+    ) async throws(ChannelClientError) -> PublishReceipt {
+        throw .notYet
+    }
+
+    /// What became of a message at each relay, as known now.
+    ///
+    /// Throws: `unknown-message`.
+    public func receipt(of messageID: String, in channel: String) async throws(ChannelClientError) -> PublishReceipt {
+        throw .notYet
+    }
+
+    /// What waits in the outbox, oldest first.
+    public func outbox() async throws(ChannelClientError) -> [OutboxRow] {
+        throw .notYet
+    }
+
+    /// Takes refused rows (and with `pending` also waiting ones) of a message out of the outbox.
+    ///
+    /// Throws: `unknown-message`.
+    public func discardOutbox(_ messageID: String, in channel: String, pending: Bool = false)
+        async throws(ChannelClientError)
+    {
+        throw .notYet
+    }
+
+    /// Flushes the outbox, follows up invitations, and refreshes records and what was missed, at every relay at once.
+    @discardableResult
+    public func synchronize(timeout: Duration = .seconds(30)) async throws(ChannelClientError) -> SynchronizeReport {
+        throw .notYet
+    }
+
+    // MARK: Reading
+
+    /// Messages stored here, oldest first: the `limit` newest ones, or those before a message.
+    ///
+    /// Throws: `unknown-channel`, `unknown-message`.
+    public func messages(in channel: String, limit: Int = 50, before messageID: String? = nil)
+        async throws(ChannelClientError) -> [Message]
+    {
+        throw .notYet
+    }
+
+    /// Messages before one (or the newest), asked from the relays where this home does not have them; verified, stored.
+    ///
+    /// Shape: oldest first, at most `limit` (1...500).
+    /// Throws: `unreachable`, `timed-out`.
+    public func history(
+        of channel: String, before messageID: String? = nil, limit: Int = 100, timeout: Duration = .seconds(15)
+    ) async throws(ChannelClientError) -> [Message] {
+        throw .notYet
+    }
+
+    /// Everything that happens in a channel, in order and once: what was missed since the last time, then live.
+    ///
+    /// Each relay is followed on its own link, with its own pauses; the stream goes on until the task that reads it
+    /// is cancelled, the membership ends, or the client is shut down.
+    /// Throws (in the stream): `unknown-channel`, `home-…`.
+    public func follow(_ channel: String, since: FollowStart = .now) -> AsyncThrowingStream<FollowItem, any Error> {
+        engine.follow(channel, since: since)
+    }
+}
+
+extension ChannelClientError {
+    static var notYet: ChannelClientError { .init(.notImplemented, "This call is not implemented yet.") }
+}
