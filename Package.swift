@@ -51,6 +51,7 @@ let package = Package(
         room("Core", "ClientCore", ["ChannelWire"]),
         room("Core", "ControlWire"),
         // Doors
+        .systemLibrary(name: "CPosix", path: "Sources/Doors/CPosix"),
         clib("CLibevent", "libevent_core", apt: "libevent-dev"),
         clib("CSodium", "libsodium", apt: "libsodium-dev"),
         clib("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
@@ -63,7 +64,7 @@ let package = Package(
         room("Doors", "ZstdKit", ["CZstd"]),
         room("Doors", "QRKit", ["CQREncode"]),
         room("Doors", "IniKit", ["CInih"]),
-        room("Doors", "PosixKit"),
+        room("Doors", "PosixKit", ["CPosix"]),
         // Shell
         room("Shell", "Operations", ["PosixKit", "IniKit"]),
         room("Shell", "LinkRuntime", ["ChannelWire", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit"]),

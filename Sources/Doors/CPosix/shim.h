@@ -1,0 +1,22 @@
+/* The few glibc functions that the Glibc module does not show (GNU extensions and <getopt.h>, <sys/eventfd.h>).
+   Declared by hand, because including their headers with _GNU_SOURCE clashes with that module. */
+#ifndef ANTENNA_CPOSIX_SHIM_H
+#define ANTENNA_CPOSIX_SHIM_H
+
+int accept4(int descriptor, void *address, unsigned int *length, int flags);
+int eventfd(unsigned int initial, int flags);
+int pthread_setname_np(unsigned long thread, const char *name);
+
+/* <getopt.h> */
+struct antenna_option { const char *name; int has_arg; int *flag; int val; };
+extern char *optarg;
+extern int optind, opterr, optopt;
+int getopt_long(int count, char *const *arguments, const char *shorts, const struct antenna_option *longs, int *index);
+
+/* Functions, since Swift may not touch a mutable C global. */
+static inline const char *antenna_optarg(void) { return optarg; }
+static inline int antenna_optind(void) { return optind; }
+static inline int antenna_optopt(void) { return optopt; }
+static inline void antenna_getopt_reset(void) { optind = 0; opterr = 0; optopt = 0; }
+
+#endif

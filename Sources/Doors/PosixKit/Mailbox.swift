@@ -1,0 +1,71 @@
+/// A queue from many threads to one: posted one by one, drained whole.
+///
+/// `wake` runs on the posting thread, once for each time the box stops being empty; it has to make the reader
+/// drain. A plain thread without a loop needs no `wake` and sits in `waitDrain`.
+package final class Mailbox<Message: Sendable>: @unchecked Sendable {
+    // SAFETY: `queue` and `waiting` are touched with `lock` held only.
+    private let lock = Lock()
+    private var queue: [Message] = []
+    private var waiting = false
+    private let wake: @Sendable () -> Void
+
+    package init(wake: @Sendable @escaping () -> Void = {}) { self.wake = wake }
+
+    package func post(_ message: Message) {
+        lock.lock()
+        let wasEmpty = queue.isEmpty
+        queue.append(message)
+        if waiting { lock.signal() }
+        lock.unlock()
+        if wasEmpty { wake() }
+    }
+
+    package func post(contentsOf messages: [Message]) {
+        guard !messages.isEmpty else { return }
+        lock.lock()
+        let wasEmpty = queue.isEmpty
+        queue.append(contentsOf: messages)
+        if waiting { lock.signal() }
+        lock.unlock()
+        if wasEmpty { wake() }
+    }
+
+    /// Takes everything, in the order of posting. One reader.
+    package func drain() -> [Message] {
+        lock.lock()
+        defer { lock.unlock() }
+        let taken = queue
+        queue = []
+        return taken
+    }
+
+    /// Takes everything into `buffer`, whose old contents go and whose memory serves the box from now on.
+    package func drain(into buffer: inout [Message]) {
+        buffer.removeAll(keepingCapacity: true)
+        lock.lock()
+        swap(&buffer, &queue)
+        lock.unlock()
+    }
+
+    /// Waits for a message, at most so long, and takes everything; empty when the time ran out.
+    package func waitDrain(timeoutMilliseconds: Int) -> [Message] {
+        let deadline = Clock.monotonicNanoseconds() &+ UInt64(max(0, timeoutMilliseconds)) &* 1_000_000
+        lock.lock()
+        defer { lock.unlock() }
+        waiting = true
+        while queue.isEmpty {
+            if !lock.wait(untilNanoseconds: deadline) { break }
+        }
+        waiting = false
+        let taken = queue
+        queue = []
+        return taken
+    }
+
+    /// How many messages wait now; for metrics.
+    package var count: Int {
+        lock.lock()
+        defer { lock.unlock() }
+        return queue.count
+    }
+}

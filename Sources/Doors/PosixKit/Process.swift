@@ -1,0 +1,78 @@
+import Glibc
+
+/// Numbers of the signals a program of ours handles.
+package enum Signal {
+    package static let hangup: Int32 = SIGHUP
+    package static let interrupt: Int32 = SIGINT
+    package static let terminate: Int32 = SIGTERM
+    package static let user1: Int32 = SIGUSR1
+    package static let user2: Int32 = SIGUSR2
+    package static let windowChanged: Int32 = 28
+}
+
+extension Posix {
+    package static var standardInput: Int32 { STDIN_FILENO }
+    package static var standardOutput: Int32 { STDOUT_FILENO }
+    package static var standardError: Int32 { STDERR_FILENO }
+
+    package static var processID: Int32 { getpid() }
+    package static var userID: UInt32 { geteuid() }
+
+    /// The value of an environment variable; nil when it is unset.
+    package static func environment(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: value)
+    }
+
+    package static func isTerminal(_ raw: Int32) -> Bool { isatty(raw) == 1 }
+
+    /// Columns of the terminal; nil when `raw` is none.
+    package static func terminalWidth(_ raw: Int32 = STDOUT_FILENO) -> Int? {
+        var size = winsize()
+        guard unsafe ioctl(raw, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Reads one line without showing it, for a passphrase; nil at the end of the input.
+    package static func readSecretLine() -> String? {
+        var saved = termios()
+        let isTerminal = unsafe tcgetattr(STDIN_FILENO, &saved) == 0
+        if isTerminal {
+            var silent = saved
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            unsafe _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        }
+        defer { if isTerminal { unsafe _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved) } }
+        return readLine(strippingNewline: true)
+    }
+
+    /// A write to a closed pipe or socket then fails with EPIPE instead of ending the process.
+    package static func ignoreSIGPIPE() { _ = signal(SIGPIPE, SIG_IGN) }
+
+    /// Raises the soft limit of open descriptors towards `wanted`, as far as the hard limit lets it.
+    /// Returns: the limit that holds now.
+    @discardableResult
+    package static func raiseDescriptorLimit(to wanted: UInt64 = .max) -> UInt64 {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        let target = min(UInt64(limit.rlim_max), wanted)
+        if target > limit.rlim_cur {
+            let before = limit.rlim_cur
+            limit.rlim_cur = rlim_t(target)
+            if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 { return UInt64(before) }
+        }
+        return UInt64(limit.rlim_cur)
+    }
+
+    /// Sends a signal to a process; false when there is no such process or it is not ours.
+    @discardableResult
+    package static func kill(_ pid: Int32, _ signal: Int32) -> Bool { Glibc.kill(pid, signal) == 0 }
+
+    /// Resident memory of this process in bytes; 0 where the kernel does not tell.
+    package static func residentBytes() -> Int {
+        guard let bytes = try? readFile("/proc/self/statm", limit: 4096) else { return 0 }
+        let fields = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return 0 }
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+}
