@@ -1,0 +1,66 @@
+/// What a command tells its caller: text and tables for people, or one JSON document (or JSON lines) for
+/// programs.
+///
+/// Standard output carries the answer and nothing else; everything else goes to standard error.
+package struct Output: Sendable {
+    package let json: Bool
+    private let write: @Sendable (String, Console.Stream) -> Void
+
+    package init(json: Bool) {
+        self.init(json: json) { text, stream in Console.write(text, to: stream) }
+    }
+
+    /// With a sink of one's own, for tests.
+    package init(json: Bool, write: @escaping @Sendable (String, Console.Stream) -> Void) {
+        self.json = json
+        self.write = write
+    }
+
+    /// The answer of a command: `document` for programs, `lines` for people.
+    package func answer(_ document: @autoclosure () -> JSONValue, _ lines: @autoclosure () -> [String]) {
+        if json { return write(document().text + "\n", .output) }
+        let text = lines().map { $0 + "\n" }.joined()
+        if !text.isEmpty { write(text, .output) }
+    }
+
+    /// One piece of a stream: a JSON line or a line for people.
+    package func item(_ document: @autoclosure () -> JSONValue, _ line: @autoclosure () -> String) {
+        write((json ? document().text : line()) + "\n", .output)
+    }
+
+    /// Text as it is, for people (`--help`, a QR code).
+    package func text(_ text: String) { write(text, .output) }
+
+    /// A remark for people on standard error.
+    package func note(_ line: String) { write(line + "\n", .error) }
+
+    /// Prints a failure and gives the code to end with. With `--json` the document is on standard output,
+    /// too.
+    ///
+    /// `alreadyAnswered` keeps a second document away from a caller that has got its answer.
+    package func failure(_ error: OperatorError, program: String, alreadyAnswered: Bool = false) -> ExitCode {
+        if json, !alreadyAnswered { write(error.json.text + "\n", .output) }
+        var line = "\(program): \(TerminalText.escaped(error.message))"
+        if let hint = error.hint { line += " (\(TerminalText.escaped(hint)))" }
+        write(line + "\n", .error)
+        return error.exitCode
+    }
+
+    /// Columns with two spaces between them, header in front, last column ragged. No rows: no header either.
+    package static func table(_ header: [String], _ rows: [[String]]) -> [String] {
+        guard !rows.isEmpty else { return [] }
+        let safe = [header] + rows.map { row in row.map { TerminalText.escaped($0) } }
+        let widths = header.indices.map { column in
+            safe.map { column < $0.count ? TerminalText.columns($0[column]) : 0 }.max() ?? 0
+        }
+        return safe.map { row in
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                line += cell
+                guard column < row.count - 1, column < widths.count else { continue }
+                line += String(repeating: " ", count: widths[column] - TerminalText.columns(cell) + 2)
+            }
+            return line
+        }
+    }
+}
