@@ -1,0 +1,1 @@
+"""An independent client for the Antenna protocol, written from docs/protocol alone."""
