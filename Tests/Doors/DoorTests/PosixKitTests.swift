@@ -251,7 +251,7 @@ import Testing
 
     @Test func `no arguments are fine and parsing can be repeated`() throws {
         for _ in 0..<3 {
-            #expect(try CommandLineOptions.parse([], known) == CommandLineOptions.Result(options: [], positionals: []))
+            #expect(try CommandLineOptions.parse([], known).options.isEmpty)
             #expect(try CommandLineOptions.parse(["x", "-v"], known).positionals == ["x"])
         }
     }
