@@ -101,7 +101,7 @@ let package = Package(
         tests("Shell", "LinkRuntimeTests", ["LinkRuntime", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
         tests("Shell", "RelayStoreTests", ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
         tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),
-        tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
+        tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests("Shell", "ChannelClientTests", ["ChannelClient", "RelayServer"]),
         tests("Tidy", "TidyTests", []),
     ]

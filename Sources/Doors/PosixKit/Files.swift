@@ -105,6 +105,10 @@ extension Posix {
         guard unsafe Glibc.unlink(path) == 0 || Glibc.errno == ENOENT else { throw PosixError.last("unlink \(path)") }
     }
 
+    /// Removes an empty directory; false when it is not empty or not there.
+    @discardableResult
+    package static func removeDirectory(_ path: String) -> Bool { unsafe Glibc.rmdir(path) == 0 }
+
     package static func rename(_ from: String, to: String) throws(PosixError) {
         guard unsafe Glibc.rename(from, to) == 0 else { throw PosixError.last("rename \(from)") }
     }

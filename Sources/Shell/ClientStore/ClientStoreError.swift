@@ -1,0 +1,37 @@
+package import SQLiteKit
+
+/// Why the home's database cannot be used, or did not take a change.
+package enum ClientStoreError: Error, Equatable, Sendable {
+    /// Another program's database, or not a database at all.
+    case foreign(String)
+    case tooNew(found: Int32, known: Int32)
+    case corrupt(String)
+    /// The directory or file cannot be created or written.
+    case notWritable(String)
+    /// The file may not be read by this user.
+    case permission(String)
+    /// Another process held the lock for longer than the busy timeout.
+    case busy
+    case full
+    case inputOutput(String)
+    /// A statement that can only fail through a mistake of ours.
+    case defect(String)
+
+    package init(_ error: SQLiteError) {
+        if error.isBusy {
+            self = .busy
+        } else if error.isFull {
+            self = .full
+        } else if error.isNotADatabase {
+            self = .foreign("the file is not a database")
+        } else if error.isCorrupt {
+            self = .corrupt(error.message)
+        } else if error.isReadOnly || error.isCannotOpen {
+            self = .notWritable(error.message)
+        } else if error.isIO {
+            self = .inputOutput(error.message)
+        } else {
+            self = .defect(error.description)
+        }
+    }
+}

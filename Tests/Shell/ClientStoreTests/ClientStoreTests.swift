@@ -1,0 +1,391 @@
+import ClientCore
+import ClientStore
+import PosixKit
+import SQLiteKit
+import SodiumCrypto
+import Testing
+
+/// A home that goes away with the test.
+final class TemporaryHome {
+    let path: String
+
+    init() throws {
+        path = try Posix.makeTemporaryDirectory(prefix: "antenna-home-") + "/home"
+    }
+
+    deinit {
+        for name in (try? Posix.list(path)) ?? [] { try? Posix.removeFile(path + "/" + name) }
+        _ = rmdirBothLevels()
+    }
+
+    private func rmdirBothLevels() -> Bool {
+        Posix.removeDirectory(path) && Posix.removeDirectory(Posix.directory(of: path))
+    }
+
+    func open() throws -> ClientStore { try ClientStore(home: path, busyTimeoutMilliseconds: 50) }
+}
+
+func bytes(_ n: UInt8, _ count: Int = 32) -> [UInt8] { [UInt8](repeating: n, count: count) }
+
+extension ClientStore {
+    func makeChannel(_ n: UInt8 = 1, name: String = "news") throws -> StoredChannel {
+        try #require(
+            try insertChannel(
+                channelID: bytes(n), displayName: name, role: "owner", rootSecret: SecretBytes(bytes(n)),
+                memberID: bytes(n, 16), memberName: "alice", memberSecret: SecretBytes(bytes(n)), record: [1],
+                recordVersion: 1, now: 100))
+    }
+
+    func makeRelay(_ channel: StoredChannel, _ n: UInt8, status: OwnerRelay.Status = .active) throws
+        -> StoredChannelRelay
+    {
+        try #require(
+            try insertChannelRelay(
+                channel: channel.id, name: "relay\(n)", memberID: bytes(n, 16), identity: bytes(n),
+                address: "https://127.0.0.1/r#x", relay: OwnerRelay(status: status), now: 100))
+    }
+
+    func makeEvent(_ channel: StoredChannel, _ n: UInt8, tag: String = "x.msg.new", target: [UInt8]? = nil) throws
+        -> Int64
+    {
+        try insertEvent(
+            NewEvent(
+                author: bytes(1, 16), messageID: bytes(n, 16), tag: tag, time: Int64(n), signature: "verified",
+                own: true, digest: bytes(n), target: target, element: [n]), channel: channel.id
+        ).id
+    }
+}
+
+@Suite("The client's home")
+struct HomeTests {
+    @Test("a fresh home has mode 0700 and its files 0600")
+    func modes() throws {
+        let home = try TemporaryHome()
+        let store = try home.open()
+        try store.setProfileName("alice")
+        #expect(Posix.status(home.path)?.mode == 0o700)
+        for name in try Posix.list(home.path) { #expect(Posix.status(home.path + "/" + name)?.mode == 0o600, "\(name)") }
+    }
+
+    @Test("another program's database is foreign and is left as it is")
+    func foreign() throws {
+        let home = try TemporaryHome()
+        try Posix.createDirectory(home.path)
+        let other = try Database(path: home.path + "/client.db", mode: .create)
+        try other.execute("CREATE TABLE theirs (x INTEGER)")
+        other.close()
+        #expect(throws: ClientStoreError.foreign("\(home.path)/client.db belongs to another program")) {
+            _ = try home.open()
+        }
+        let again = try Database(path: home.path + "/client.db", mode: .readOnly)
+        #expect(try again.query("SELECT name FROM sqlite_schema") { $0.text(0) } == ["theirs"])
+    }
+
+    @Test("a file that is no database is foreign")
+    func noDatabase() throws {
+        let home = try TemporaryHome()
+        try Posix.createDirectory(home.path)
+        try Posix.writeFileAtomically(home.path + "/client.db", Array(repeating: 65, count: 5000))
+        #expect(throws: ClientStoreError.foreign("the file is not a database")) { _ = try home.open() }
+    }
+
+    @Test("a newer version's database is refused")
+    func tooNew() throws {
+        let home = try TemporaryHome()
+        try home.open().close()
+        let database = try Database(path: home.path + "/client.db", mode: .readWrite)
+        try database.setUserVersion(99)
+        database.close()
+        #expect(throws: ClientStoreError.tooNew(found: 99, known: 1)) { _ = try home.open() }
+    }
+
+    @Test("a database whose pages are overwritten is corrupt")
+    func corrupt() throws {
+        let home = try TemporaryHome()
+        let store = try home.open()
+        _ = try store.makeChannel()
+        store.close()
+        let path = home.path + "/client.db"
+        var content = try Posix.readFile(path)
+        for index in 100..<content.count { content[index] = 0xA5 }
+        try Posix.writeFileAtomically(path, content)
+        #expect {
+            _ = try home.open().channels()
+        } throws: { error in
+            if case ClientStoreError.corrupt = error { true } else { false }
+        }
+    }
+
+    @Test("a home below something that is no directory cannot be created")
+    func notWritable() throws {
+        let home = try TemporaryHome()
+        try Posix.createDirectory(home.path)
+        try Posix.writeFileAtomically(home.path + "/file", [])
+        #expect {
+            _ = try ClientStore(home: home.path + "/file/home")
+        } throws: { error in
+            if case ClientStoreError.notWritable = error { true } else { false }
+        }
+    }
+
+    @Test("while another process holds the write lock, a change is refused as busy and undone")
+    func busy() throws {
+        let home = try TemporaryHome()
+        let store = try home.open()
+        let other = try Database(path: home.path + "/client.db", mode: .readWrite)
+        try other.begin()
+        #expect(throws: ClientStoreError.busy) { try store.setProfileName("alice") }
+        other.rollback()
+        try store.setProfileName("alice")
+        #expect(try store.profileName() == "alice")
+    }
+
+    @Test("what a failed transaction did is undone")
+    func undone() throws {
+        let home = try TemporaryHome()
+        let store = try home.open()
+        #expect(throws: ClientStoreError.busy) {
+            try store.write { () throws(ClientStoreError) in
+                try store.setProfileName("alice")
+                throw ClientStoreError.busy
+            }
+        }
+        #expect(try store.profileName() == nil)
+    }
+
+    @Test("the schema is the golden one; UPDATE_GOLDEN=1 writes it")
+    func golden() throws {
+        let home = try TemporaryHome()
+        let dump = try home.open().schemaDump()
+        let path = Posix.directory(of: #filePath) + "/../../Golden/client-schema.sql"
+        if Posix.environment("UPDATE_GOLDEN") == "1" {
+            try Posix.writeFileAtomically(path, Array(dump.utf8), mode: 0o644)
+        }
+        #expect(String(decoding: try Posix.readFile(path), as: UTF8.self) == dump)
+    }
+}
+
+@Suite("Channels and relays in the store")
+struct StoredChannelTests {
+    @Test("a second channel of the same name gets the suffix _1, a third _2")
+    func suffixes() throws {
+        let store = try TemporaryHome().open()
+        let names = try (1...3).map { try store.makeChannel(UInt8($0)).localName }
+        #expect(names == ["news", "news_1", "news_2"])
+    }
+
+    @Test("the same channel is not stored twice")
+    func sameChannel() throws {
+        let store = try TemporaryHome().open()
+        _ = try store.makeChannel(1)
+        let again = try store.insertChannel(
+            channelID: bytes(1), displayName: "other", role: "observer", rootSecret: nil, memberID: [1],
+            memberName: "bob", memberSecret: SecretBytes(bytes(1)), record: [], recordVersion: 0, now: 1)
+        #expect(again == nil)
+    }
+
+    @Test("secrets survive a restart")
+    func secrets() throws {
+        let home = try TemporaryHome()
+        let made = try home.open().makeChannel(7)
+        let found = try #require(try home.open().channel(id: made.id))
+        #expect(found.rootSecret?.copied() == bytes(7))
+        #expect(found.memberSecret.copied() == bytes(7))
+    }
+
+    @Test("a listed relay cannot be listed again, whatever its status", arguments: OwnerRelay.Status.allCases)
+    func listed(status: OwnerRelay.Status) throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        _ = try store.makeRelay(channel, 2, status: status)
+        let again = try store.insertChannelRelay(
+            channel: channel.id, name: "other name", memberID: bytes(9, 16), identity: bytes(2), address: "other",
+            now: 1)
+        #expect(again == nil)
+    }
+
+    @Test("every change of a status is in the history, with its time")
+    func history() throws {
+        let store = try TemporaryHome().open()
+        let relay = try store.makeRelay(try store.makeChannel(), 2, status: .new)
+        _ = try store.changeRelay(relay.id, now: 101) { $0.invitationSent() }
+        let changed = try store.changeRelay(relay.id, now: 102) { $0.rejectReceived(reason: "no room") }
+        #expect(changed?.changed?.relay.status == .rejected)
+        #expect(changed?.changed?.since == 102)
+        let unchanged = try store.changeRelay(relay.id, now: 103) { $0.acceptReceived(matches: true) }
+        #expect(unchanged?.changed == nil)
+        let history = try store.relayHistory(relay.id)
+        #expect(history.map(\.status) == [.new, .invited, .rejected])
+        #expect(history.map(\.at) == [100, 101, 102])
+        #expect(history.last?.reason == "no room")
+    }
+
+    @Test("two processes that publish records never use one version twice")
+    func recordVersions() throws {
+        let home = try TemporaryHome()
+        let (one, two) = (try home.open(), try home.open())
+        let channel = try one.makeChannel()
+        var versions: [Int64] = []
+        for store in [one, two, two, one] {
+            let made = try store.nextRecord(channel.id) { _, _, version in [UInt8(version)] }
+            versions.append(try #require(made).version)
+        }
+        #expect(versions == [2, 3, 4, 5])
+        #expect(try one.channel(id: channel.id)?.record == [5])
+    }
+
+    @Test("an older record never replaces a newer one")
+    func olderRecord() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        #expect(try store.storeRecord(channel.id, version: 5, bytes: [5]))
+        #expect(try !store.storeRecord(channel.id, version: 4, bytes: [4]))
+        #expect(try !store.storeRecord(channel.id, version: 5, bytes: [9]))
+        #expect(try store.channel(id: channel.id)?.record == [5])
+    }
+
+    @Test("a position only rises within an epoch, and follows another epoch anywhere")
+    func cursors() throws {
+        let store = try TemporaryHome().open()
+        let relay = try store.makeRelay(try store.makeChannel(), 2)
+        try store.setCursor(DeliveryCursor(epoch: [1], position: 10), of: relay.id)
+        try store.setCursor(DeliveryCursor(epoch: [1], position: 7), of: relay.id)
+        #expect(try store.cursor(of: relay.id) == DeliveryCursor(epoch: [1], position: 10))
+        try store.setCursor(DeliveryCursor(epoch: [2], position: 3), of: relay.id)
+        #expect(try store.cursor(of: relay.id) == DeliveryCursor(epoch: [2], position: 3))
+    }
+
+    @Test("a member's key, once known, stays")
+    func memberKey() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        func member(_ key: [UInt8]?) -> StoredMember {
+            StoredMember(memberID: [5], name: "eve", role: "member", status: "connected", publicKey: key, joinedAt: nil)
+        }
+        try store.upsertMember(member(bytes(1)), of: channel.id)
+        try store.upsertMember(member(bytes(2)), of: channel.id)
+        #expect(try store.member([5], of: channel.id)?.publicKey == bytes(1))
+    }
+}
+
+@Suite("Messages and the outbox in the store")
+struct StoredMessageTests {
+    @Test("an element is stored once, and the second time answers with the first one's digest")
+    func once() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        let id = try store.makeEvent(channel, 3)
+        let again = try store.insertEvent(
+            NewEvent(
+                author: bytes(1, 16), messageID: bytes(3, 16), tag: "x.msg.new", time: 9, signature: "verified",
+                own: false, digest: bytes(99), target: nil, element: [99]), channel: channel.id)
+        #expect(again == .known(id, digest: bytes(3)))
+    }
+
+    @Test("pages go backwards by time and miss nothing where times are equal")
+    func pages() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        for n: UInt8 in 1...10 {
+            let event = try store.makeEvent(channel, n)
+            try store.insertMessage(
+                event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(n, 16), authorName: "alice",
+                asGroup: false, time: Int64(n / 4), contentType: "text", text: "\(n)", signature: "verified")
+        }
+        var pages: [[String]] = []
+        var before: (time: Int64, event: Int64)?
+        while true {
+            let page = try store.messages(in: channel.id, before: before, limit: 4)
+            guard let first = page.first else { break }
+            pages.append(page.map(\.text))
+            before = (first.time, first.event)
+        }
+        #expect(pages == [["7", "8", "9", "10"], ["3", "4", "5", "6"], ["1", "2"]])
+    }
+
+    @Test("an erased message leaves no bytes, neither of itself nor of its edits")
+    func erased() throws {
+        let home = try TemporaryHome()
+        let store = try home.open()
+        let channel = try store.makeChannel()
+        let event = try store.makeEvent(channel, 3)
+        try store.insertMessage(
+            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16), authorName: "alice",
+            asGroup: false, time: 1, contentType: "text", text: "secret", signature: "verified")
+        _ = try store.makeEvent(channel, 4, tag: "x.msg.update", target: bytes(3, 16))
+        #expect(try store.eraseMessage(event: event))
+        #expect(try !store.eraseMessage(event: event))
+        #expect(try store.message(event: event)?.text == "")
+        #expect(try store.message(event: event)?.deleted == true)
+        #expect(try store.events(targeting: bytes(3, 16), in: channel.id).allSatisfy { $0.element.isEmpty })
+        #expect(try !store.editMessage(event: event, contentType: "text", text: "back"))
+    }
+
+    @Test("an outbox row goes from pending to accepted once, and others wait in order")
+    func outbox() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        let relay = try store.makeRelay(channel, 2)
+        let events = try (1...3).map { try store.makeEvent(channel, UInt8($0)) }
+        for event in events {
+            try store.enqueue(event: event, relay: relay.id, now: 5)
+            try store.enqueue(event: event, relay: relay.id, now: 6)
+        }
+        #expect(try store.pendingRows(relay: relay.id, limit: 10).map(\.event) == events)
+        try store.changeOutbox(event: events[0], relay: relay.id) { $0.sent(); $0.acknowledged(sequence: 40) }
+        try store.changeOutbox(event: events[1], relay: relay.id) {
+            $0.refused(code: 43, name: "not-permitted", retry: .no, backoffMilliseconds: 0, nowMilliseconds: 0)
+        }
+        #expect(try store.pendingRows(relay: relay.id, limit: 10).map(\.event) == [events[2]])
+        #expect(try store.openOutboxRows().map(\.event) == [events[1], events[2]])
+        #expect(try store.outboxRows(event: events[0]).map(\.entry.state) == [.accepted(sequence: 40)])
+        #expect(try store.isPending(messageID: bytes(3, 16), relay: relay.id))
+        #expect(try !store.isPending(messageID: bytes(1, 16), relay: relay.id))
+        #expect(try store.discardOutbox(event: events[1], pendingToo: false) == 1)
+        #expect(try store.discardOutbox(event: events[2], pendingToo: false) == 0)
+    }
+
+    @Test("the bytes of an erased message wait for the relays that do not have it, and then go")
+    func erasedWhilePending() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        let relay = try store.makeRelay(channel, 2)
+        let event = try store.makeEvent(channel, 3)
+        try store.insertMessage(
+            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16), authorName: "alice",
+            asGroup: false, time: 1, contentType: "text", text: "secret", signature: "verified")
+        try store.enqueue(event: event, relay: relay.id, now: 5)
+        #expect(try store.eraseMessage(event: event))
+        #expect(try store.pendingRows(relay: relay.id, limit: 1).first?.element == [3])
+        try store.changeOutbox(event: event, relay: relay.id) { $0.acknowledged(sequence: 1) }
+        #expect(try store.outboxRows(event: event).first?.element == [])
+    }
+
+    @Test("the journal is read from a position, and from before the last messages")
+    func journal() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        var ids: [Int64] = []
+        for kind in ["message", "gap", "message", "message"] {
+            ids.append(try store.appendJournal(channel: channel.id, kind: kind, now: 1))
+        }
+        #expect(try store.journal(of: channel.id, after: ids[1], limit: 10).map(\.id) == [ids[2], ids[3]])
+        #expect(try store.journalPosition(of: channel.id, beforeLastMessages: 2) == ids[2] - 1)
+        #expect(try store.lastJournalID(of: channel.id) == ids[3])
+    }
+
+    @Test("removing a relay takes its copies, position and outbox rows, and leaves the messages")
+    func relayRemoved() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        let relay = try store.makeRelay(channel, 2)
+        let event = try store.makeEvent(channel, 3)
+        #expect(try store.insertCopy(event: event, relay: relay.id, digest: [1], sequence: 4, now: 1))
+        #expect(try !store.insertCopy(event: event, relay: relay.id, digest: [2], sequence: 4, now: 1))
+        try store.enqueue(event: event, relay: relay.id, now: 1)
+        try store.deleteChannelRelay(relay.id)
+        #expect(try store.copies(of: event).isEmpty)
+        #expect(try store.openOutboxRows().isEmpty)
+        #expect(try store.makeEvent(channel, 3) == event)
+    }
+}
