@@ -193,8 +193,8 @@ class Connection:
     def attach(self, channel, member, key, start=AFTER, epoch=NO_EPOCH, position=0, proof=None, seconds=WAIT):
         message = ATTACH_CONTEXT + self.link.handshake_hash + channel + bytes([len(member)]) + member
         self.channel = channel
-        self.send("ATTACH", channel=channel, member=member, signature=proof or key.sign(message), start=start,
-                  epoch=epoch, position=position)
+        self.send("ATTACH", channel=channel, member=member, signature=key.sign(message) if proof is None else proof,
+                  start=start, epoch=epoch, position=position)
         self.attached = self.expect("ATTACHED", seconds)
         return self.attached
 

@@ -9,7 +9,8 @@ from noise.connection import Keypair
 from .bytesio import i64, len16, u16
 from .keys import KeyPair
 from .noise_link import (
-    AESGCM, CERTIFICATE_CONTEXT, CHACHAPOLY, MAGIC, PROLOGUE, Deadline, Link, Stream, fresh_x25519, handshake, noise_for)
+    AESGCM, CERTIFICATE_CONTEXT, CHACHAPOLY, MAGIC, PROLOGUE, Deadline, Link, Stream, fresh_x25519, handshake,
+    noise_for)
 
 
 def certificate(identity, static, not_before=None, not_after=None):
@@ -41,18 +42,27 @@ class Responder:
 
     def _run(self):
         try:
-            self._answer(Deadline(5))
+            self.link = self.answer_on(self.stream, Deadline(5))
         except Exception as problem:  # kept for the test to look at
             self.problem = problem
+        if self.link is None:
             self.stream.close()
 
-    def _answer(self, deadline):
-        preface = self.stream.read(8, deadline)
-        message1 = self.stream.read(32, deadline)
+    @staticmethod
+    def answer(sock, identity):
+        """The relay's end of a link on a socket that was accepted."""
+        responder = Responder.__new__(Responder)
+        responder.identity, responder.suites, responder.refusal = identity, CHACHAPOLY | AESGCM, 0
+        responder.change, responder.choose, responder.certify = None, None, certificate
+        responder.secret, responder.static = fresh_x25519()
+        return responder.answer_on(Stream(sock), Deadline(5))
+
+    def answer_on(self, stream, deadline):
+        preface = stream.read(8, deadline)
+        message1 = stream.read(32, deadline)
         if self.refusal:
-            self.stream.write(MAGIC + b"\0\0" + u16(self.refusal), deadline)
-            self.stream.close()
-            return
+            stream.write(MAGIC + b"\0\0" + u16(self.refusal), deadline)
+            return None
         common = preface[6] & self.suites
         suite = self.choose or (AESGCM if common & AESGCM else CHACHAPOLY)
         answer = MAGIC + bytes([1, suite]) + u16(0)
@@ -62,5 +72,5 @@ class Responder:
         noise.read_message(message1)
         message2 = bytes(noise.write_message(self.certify(self.identity, self.static)))
         sent = answer + len16(message2)
-        self.stream.write(self.change(sent) if self.change else sent, deadline)
-        self.link = Link(self.stream, noise, bytes(noise.get_handshake_hash()), suite=suite)
+        stream.write(self.change(sent) if self.change else sent, deadline)
+        return Link(stream, noise, bytes(noise.get_handshake_hash()), suite=suite)
