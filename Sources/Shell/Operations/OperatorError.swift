@@ -1,32 +1,44 @@
 /// A failure that a person is told about: one line that says what is wrong and one that says what would be
 /// right.
 package struct OperatorError: Error, Sendable, Equatable {
-    package let kind: Kind
-    /// One line, no full stop needed, no control characters once printed.
+    /// Stable; see ``Kind`` for ours, other rooms bring their own numbers from 500 on.
+    package let number: Int
+    /// Lower case words with hyphens; as stable as the number.
+    package let name: String
+    /// A heading where one is prescribed; then title and message are printed alone, a line each.
+    package let title: String?
+    /// One line; made harmless for a terminal when it is printed.
     package let message: String
-    /// What would be right; shown on a line of its own.
+    /// What would be right.
     package let hint: String?
-    /// The kind's exit code unless a command knows better.
     package let exitCode: ExitCode
 
+    /// A failure of a kind known here; the kind's exit code unless a command knows better.
     package init(_ kind: Kind, _ message: String, hint: String? = nil, exitCode: ExitCode? = nil) {
-        self.kind = kind
-        self.message = message
-        self.hint = hint
-        self.exitCode = exitCode ?? kind.exitCode
+        self.init(
+            number: kind.rawValue, name: kind.name, exitCode: exitCode ?? kind.exitCode, message: message, hint: hint)
     }
 
-    package var number: Int { kind.rawValue }
-    package var name: String { kind.name }
+    /// A failure that another room numbers.
+    package init(
+        number: Int, name: String, exitCode: ExitCode, title: String? = nil, message: String, hint: String? = nil
+    ) {
+        self.number = number
+        self.name = name
+        self.exitCode = exitCode
+        self.title = title
+        self.message = message
+        self.hint = hint
+    }
 
-    /// Shape `{"error":{"number","name","message","hint","exitCode"}}`, `hint` only when there is one.
+    /// Shape `{"number","name","title","message","hint","exitCode"}`, `title` and `hint` only where there is one.
     package var json: JSONValue {
-        var fields: [(String, JSONValue)] = [
-            ("number", .integer(Int64(number))), ("name", .string(name)), ("message", .string(message)),
-        ]
+        var fields: [(String, JSONValue)] = [("number", .integer(Int64(number))), ("name", .string(name))]
+        if let title { fields.append(("title", .string(title))) }
+        fields.append(("message", .string(message)))
         if let hint { fields.append(("hint", .string(hint))) }
         fields.append(("exitCode", .integer(Int64(exitCode.rawValue))))
-        return .object([("error", .object(fields))])
+        return .object(fields)
     }
 }
 

@@ -34,12 +34,20 @@ package struct Output: Sendable {
     /// A remark for people on standard error.
     package func note(_ line: String) { write(line + "\n", .error) }
 
-    /// Prints a failure and gives the code to end with. With `--json` the document is on standard output,
-    /// too.
+    /// Prints a failure and gives the code to end with.
     ///
-    /// `alreadyAnswered` keeps a second document away from a caller that has got its answer.
-    package func failure(_ error: OperatorError, program: String, alreadyAnswered: Bool = false) -> ExitCode {
-        if json, !alreadyAnswered { write(error.json.text + "\n", .output) }
+    /// **Shape** with `--json`: `{"error":{…}}` and the fields of `details` beside it, on standard output; in any case
+    /// one line for people on standard error. `alreadyAnswered` keeps a second document from a caller that got one.
+    package func failure(
+        _ error: OperatorError, program: String, details: [(String, JSONValue)] = [], alreadyAnswered: Bool = false
+    ) -> ExitCode {
+        if json, !alreadyAnswered {
+            write(JSONValue.object([("error", error.json)] + details).text + "\n", .output)
+        }
+        if let title = error.title {
+            write("\(TerminalText.escaped(title))\n\(TerminalText.escaped(error.message))\n", .error)
+            return error.exitCode
+        }
         var line = "\(program): \(TerminalText.escaped(error.message))"
         if let hint = error.hint { line += " (\(TerminalText.escaped(hint)))" }
         write(line + "\n", .error)

@@ -89,7 +89,7 @@ import Testing
         ] as [([String], OperatorError.Kind, String?)])
     func wrongUsage(words: [String], kind: OperatorError.Kind, hint: String?) {
         let error = #expect(throws: OperatorError.self) { try Self.table.parse(words) }
-        #expect(error?.kind == kind)
+        #expect(error?.number == kind.rawValue)
         #expect(error?.hint == hint)
         #expect(error?.exitCode == .usage)
     }
