@@ -1,0 +1,138 @@
+internal import ChannelClient
+internal import Operations
+internal import QRKit
+
+/// `channel …`, `relays`, `link`, `join`, `leave`.
+enum ChannelCommands {
+    static func create(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let relays = command.values("relay")
+        guard !relays.isEmpty else {
+            throw OperatorError(
+                .missingArgument, "a channel needs a relay that carries it",
+                hint: "antenna channel create \(command.arguments[0]) --relay NAME; antenna relay list shows the names")
+        }
+        let name = ChannelName.parse(command.arguments[0])
+        let made = try await session.waiting("inviting \(relays.joined(separator: ", "))") {
+            try await session.client.createChannel(
+                name: name, description: command.value("description") ?? "", relays: relays,
+                signMessages: !command.has("unsigned"), timeout: session.timeout)
+        }
+        session.output.answer(
+            [
+                "channel": Present.json(made.channel), "relays": .array(made.relays.map(Present.json)),
+                "link": .string(made.link),
+            ],
+            ["channel \(Present.name(made.channel.name)) created"] + Present.columns(made.relays.map(Present.row))
+                + ["link \(made.link)"])
+        return Present.exitCode(made.relays)
+    }
+
+    static func list(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let channels = try await session.client.channels()
+        if channels.isEmpty, !session.output.json {
+            session.output.note("no channels yet; antenna channel create or antenna join makes one")
+        }
+        let rows = channels.map { channel in
+            [
+                Present.name(channel.name), channel.isCurrent ? channel.role.rawValue : "left",
+                String(channel.memberCount), channel.lastMessageAt.map { TimeText.readable(seconds: $0) } ?? "-",
+                channel.description,
+            ]
+        }
+        session.output.answer(
+            ["channels": .array(channels.map(Present.json))],
+            Output.table(["CHANNEL", "ROLE", "MEMBERS", "LAST MESSAGE", "DESCRIPTION"], rows))
+        return .ok
+    }
+
+    static func set(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let name = command.value("name").map(ChannelName.parse)
+        let description = command.value("description")
+        guard name != nil || description != nil else {
+            throw OperatorError(.missingArgument, "nothing to change", hint: "give --description TEXT or --name NAME")
+        }
+        return try await session.publishing("telling the relays") {
+            try await session.client.setChannel(
+                command.arguments[0], name: name, description: description, timeout: session.timeout)
+        }
+    }
+
+    static func delete(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let channel = try await session.client.channel(named: command.arguments[0])
+        let shown = Present.name(channel.name)
+        if !command.has("yes") {
+            guard Console.canAsk, !session.output.json else {
+                throw OperatorError(
+                    .confirmationNeeded, "deleting \(shown) is for everybody and for good",
+                    hint: "repeat it with --yes; without a terminal nobody is asked")
+            }
+            guard Console.confirm("Delete \(shown) for everybody and for good?") else {
+                throw OperatorError(.confirmationNeeded, "\(shown) is not deleted")
+            }
+        }
+        return try await session.publishing("telling the relays") {
+            try await session.client.deleteChannel(channel.id, timeout: session.timeout)
+        }
+    }
+
+    static func relays(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let channel = command.arguments[0]
+        let added = command.values("add")
+        let removed = command.values("remove")
+        if !added.isEmpty, !removed.isEmpty {
+            throw OperatorError(.usage, "--add and --remove do not go together", hint: "remove first, then add")
+        }
+        var outcomes: [RelayOutcome] = []
+        if !added.isEmpty {
+            outcomes = try await session.waiting("inviting \(added.joined(separator: ", "))") {
+                try await session.client.addRelays(added, to: channel, timeout: session.timeout)
+            }
+        }
+        for name in removed {
+            outcomes += try await session.waiting("removing \(name)") {
+                try await session.client.removeRelay(name, from: channel, timeout: session.timeout)
+            }
+        }
+        let relays = try await session.client.channelRelays(of: channel)
+        var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
+        if !(added + removed).isEmpty { document.append(("outcomes", .array(outcomes.map(Present.json)))) }
+        var lines = Present.columns(outcomes.map(Present.row))
+        if !removed.isEmpty { lines = removed.map { "relay \(TerminalText.escaped($0)) removed" } + lines }
+        if added.isEmpty, removed.isEmpty {
+            let rows = relays.map { relay in
+                let remark = [relay.reason, relay.lastError].compactMap { $0 }.joined(separator: "; ")
+                return [
+                    relay.name, relay.status.rawValue, relay.memberStatus.rawValue,
+                    TimeText.readable(seconds: relay.since), remark,
+                ]
+            }
+            lines = Output.table(["RELAY", "STATUS", "MEMBER", "SINCE", "REMARK"], rows)
+            if rows.isEmpty, !session.output.json { session.output.note("no relays; --add NAME invites one") }
+        }
+        session.output.answer(.object(document), lines)
+        return Present.exitCode(outcomes)
+    }
+
+    static func link(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let link = try await session.client.link(to: command.arguments[0])
+        session.output.answer(["link": .string(link)], [link])
+        if command.has("qr"), !session.output.json { session.output.text(QRCode.terminal(link)) }
+        return .ok
+    }
+
+    static func join(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let report = try await session.waiting("joining") {
+            try await session.client.join(link: command.arguments[0], timeout: session.timeout)
+        }
+        session.output.answer(
+            ["channel": Present.json(report.channel), "relays": .array(report.relays.map(Present.json))],
+            ["joined \(Present.name(report.channel.name))"] + Present.columns(report.relays.map(Present.row)))
+        return Present.exitCode(report.relays)
+    }
+
+    static func leave(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        try await session.publishing("telling the relays") {
+            try await session.client.leave(command.arguments[0], timeout: session.timeout)
+        }
+    }
+}

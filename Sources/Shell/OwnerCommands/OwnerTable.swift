@@ -1,0 +1,154 @@
+internal import Operations
+
+/// Every command of `antenna` with its help; what it does stands in the function named beside it.
+enum OwnerTable {
+    static let table = CommandTable(
+        program: "antenna", summary: "channels on relays that anyone can host",
+        globals: [
+            OptionSpec("home", value: "DIR", "where keys, channels and messages are kept"),
+            OptionSpec("json", "one JSON document (a stream: JSON lines) on standard output"),
+            OptionSpec("timeout", value: "SECONDS", "how long to wait for relays (default 30)"),
+        ],
+        commands: people + channels + messages + upkeep + [demo],
+        notes: """
+            The home is --home, else $ANTENNA_HOME, else $XDG_DATA_HOME/antenna, else ~/.local/share/antenna.
+            A channel is written '#news', news, "#'my news'" or as its id. A message is named by its id or by a unique
+            beginning of four characters or more.
+
+            exit codes: 0 all relays, 2 some of them, 69 none or no answer in time, 64 wrong usage, 77 not permitted,
+            65 73 74 75 the home directory cannot be used, 1 anything else
+            """)
+
+    private static let channel = ArgumentSpec("CHANNEL", "the channel, for example '#news'")
+    private static let message = ArgumentSpec("MESSAGE", "the message's id, or a unique beginning of it")
+    private static let minimum = OptionSpec(
+        "min-relays", value: "N", "succeed (exit 0) as soon as N relays have it")
+
+    // MARK: Who I am and whom I know
+
+    private static let people = [
+        CommandSpec(
+            "profile", "show or set the name that channels made or joined from now on carry",
+            arguments: [ArgumentSpec("NAME", .optional, "the name to show to others")],
+            examples: ["antenna profile alice", "antenna profile --json"]),
+        CommandSpec(
+            "relay add", "write a relay into the address book",
+            arguments: [
+                ArgumentSpec("NAME", "what to call it here"),
+                ArgumentSpec("ADDRESS", "its address, as its operator hands it out"),
+            ], examples: ["antenna relay add home 'https://relay.example/r#KEY'"]),
+        CommandSpec(
+            "relay test", "check address, connection, certificate and signature of a relay",
+            arguments: [ArgumentSpec("NAME", "its name here, or any relay address")],
+            examples: ["antenna relay test home", "antenna relay test 'https://relay.example/r#KEY' --timeout 5"]),
+        CommandSpec("relay list", "show the address book", examples: ["antenna relay list --json"]),
+        CommandSpec(
+            "relay remove", "take a relay out of the address book; channels on it stay there",
+            arguments: [ArgumentSpec("NAME", "its name here")], examples: ["antenna relay remove home"]),
+    ]
+
+    // MARK: Channels
+
+    private static let channels = [
+        CommandSpec(
+            "channel create", "create a channel and invite relays; one result line per relay",
+            arguments: [ArgumentSpec("NAME", "the channel's name")],
+            options: [
+                OptionSpec("relay", value: "NAME", repeats: true, "a relay of the address book to carry it"),
+                OptionSpec("description", value: "TEXT", "what it is about"),
+                OptionSpec("unsigned", "do not sign messages, so that nobody can prove who wrote them"),
+            ],
+            examples: ["antenna channel create news --relay home --relay other --description 'What is new'"]),
+        CommandSpec(
+            "channel list", aliases: ["channels"], "show the channels of this home", examples: ["antenna channels"]),
+        CommandSpec(
+            "channel set", "change a channel's name or description", arguments: [channel],
+            options: [
+                OptionSpec("description", value: "TEXT", "what it is about"),
+                OptionSpec("name", value: "NAME", "its name"),
+            ], examples: ["antenna channel set '#news' --description 'All that is new'"]),
+        CommandSpec(
+            "channel delete", "delete a channel for everybody", arguments: [channel],
+            options: [OptionSpec("yes", short: "y", "do not ask")], examples: ["antenna channel delete '#news' --yes"]),
+        CommandSpec(
+            "relays", "show the relays of a channel and where they stand, add or remove them",
+            discussion: "Statuses: new invited accepted acknowledgedRoster active inactive rejected.\n"
+                + "A relay that is listed, in whatever status, has to be removed before it can be added again.",
+            arguments: [channel],
+            options: [
+                OptionSpec("add", value: "NAME", repeats: true, "invite this relay of the address book"),
+                OptionSpec("remove", value: "NAME", repeats: true, "remove this relay"),
+            ], examples: ["antenna relays '#news'", "antenna relays '#news' --add other"]),
+        CommandSpec(
+            "link", "show the link that readers join with", arguments: [channel],
+            options: [OptionSpec("qr", "also as a QR code")], examples: ["antenna link '#news' --qr"]),
+        CommandSpec(
+            "join", "become a subscriber of a channel", arguments: [ArgumentSpec("LINK", "the channel's link")],
+            examples: ["antenna join 'https://relay.example/c#ID?c=KEY'"]),
+        CommandSpec("leave", "end the own membership", arguments: [channel], examples: ["antenna leave '#news'"]),
+        CommandSpec(
+            "members", "show who is in a channel", arguments: [channel],
+            options: [OptionSpec("limit", value: "N", "at most so many (default 200)")],
+            examples: ["antenna members '#news'"]),
+        CommandSpec(
+            "remove", "remove a member from a channel",
+            arguments: [channel, ArgumentSpec("MEMBER", "id, a unique beginning of it, or a unique name")],
+            options: [OptionSpec("messages", "also delete what the member wrote")],
+            examples: ["antenna remove '#news' mallory --messages"]),
+    ]
+
+    // MARK: Messages
+
+    private static let messages = [
+        CommandSpec(
+            "post", "publish a message to all relays of a channel; one receipt line per relay",
+            discussion: "Without TEXT the message is read from standard input. A relay that did not take it yet stays in\n"
+                + "the outbox: the next command, follow or sync goes on trying.",
+            arguments: [channel, ArgumentSpec("TEXT", .optional, "the text; absent or -: standard input")],
+            options: [minimum, OptionSpec("as-channel", "show the channel as the author")],
+            examples: ["antenna post '#news' 'hello'", "date | antenna post '#news' --min-relays 1"]),
+        CommandSpec(
+            "edit", "change an own message",
+            arguments: [channel, message, ArgumentSpec("TEXT", .optional, "the new text; absent or -: standard input")],
+            options: [minimum], examples: ["antenna edit '#news' QWJjZGVm 'hello again'"]),
+        CommandSpec(
+            "delete", "delete a message for everybody", arguments: [channel, message], options: [minimum],
+            examples: ["antenna delete '#news' QWJjZGVm"]),
+        CommandSpec(
+            "follow", "show what is published, as it comes; Ctrl-C ends",
+            arguments: [channel],
+            options: [
+                OptionSpec("since", value: "TIME|MESSAGE", "begin with what came at or after a time, or after a message"),
+                OptionSpec("after", value: "POSITION", "begin after a position, as --json prints them"),
+                OptionSpec("last", value: "N", "begin with the last N messages that are stored here"),
+                OptionSpec("count", value: "N", "end after N messages"),
+            ],
+            examples: [
+                "antenna follow '#news'", "antenna follow '#news' --since 2026-07-14T09:30 --json",
+                "antenna follow '#news' --count 1 --timeout 60",
+            ]),
+        CommandSpec(
+            "history", "show earlier messages, asked from the relays where they are not here", arguments: [channel],
+            options: [
+                OptionSpec("limit", value: "N", "at most so many (default 50)"),
+                OptionSpec("before", value: "MESSAGE", "those before this message"),
+                OptionSpec("local", "only what is stored here"),
+            ], examples: ["antenna history '#news' --limit 20", "antenna history '#news' --before QWJjZGVm --json"]),
+    ]
+
+    // MARK: Upkeep
+
+    private static let upkeep = [
+        CommandSpec("outbox", "show what some relay does not have yet", examples: ["antenna outbox --json"]),
+        CommandSpec(
+            "outbox discard", "give up on a message that relays refused", arguments: [channel, message],
+            options: [OptionSpec("pending", "also where a relay has not answered yet")],
+            examples: ["antenna outbox discard '#news' QWJjZGVm"]),
+        CommandSpec(
+            "sync", "send what waits, follow up invitations, and fetch what was missed", examples: ["antenna sync"]),
+    ]
+
+    private static let demo = CommandSpec(
+        "demo", "one owner and two subscribers on one relay, for scripts/run",
+        arguments: [ArgumentSpec("ADDRESS", "the relay's address")], examples: [], hidden: true)
+}

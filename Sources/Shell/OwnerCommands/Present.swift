@@ -1,0 +1,204 @@
+internal import ChannelClient
+internal import Operations
+
+/// How the library's values look as JSON (field names are stable) and as text for people.
+enum Present {
+    // MARK: Channels and members
+
+    static func json(_ channel: Channel) -> JSONValue {
+        [
+            "id": .string(channel.id), "name": .string(channel.name), "displayName": .string(channel.displayName),
+            "description": .string(channel.description), "role": .string(channel.role.rawValue),
+            "memberId": .string(channel.memberID), "current": .bool(channel.isCurrent),
+            "memberCount": .integer(channel.memberCount), "recordVersion": .integer(channel.recordVersion),
+            "signMessages": .bool(channel.signMessages), "createdAt": .integer(channel.createdAt),
+            "lastMessageAt": .optional(channel.lastMessageAt),
+        ]
+    }
+
+    static func json(_ member: ChannelMember) -> JSONValue {
+        [
+            "id": .string(member.id), "name": .string(member.name), "role": .string(member.role.rawValue),
+            "status": .string(member.status), "joinedAt": .optional(member.joinedAt), "self": .bool(member.isSelf),
+        ]
+    }
+
+    static func name(_ channel: String) -> String { ChannelName.display(channel) }
+
+    // MARK: Relays
+
+    static func json(_ relay: RelayEntry) -> JSONValue {
+        [
+            "name": .string(relay.name), "address": .string(relay.address), "identity": .string(relay.identity),
+            "addedAt": .integer(relay.addedAt),
+        ]
+    }
+
+    static func json(_ relay: ChannelRelay) -> JSONValue {
+        [
+            "name": .string(relay.name), "status": .string(relay.status.rawValue),
+            "memberStatus": .string(relay.memberStatus.rawValue), "reason": .optional(relay.reason),
+            "memberId": .string(relay.memberID), "address": .string(relay.address),
+            "identity": .string(relay.identity), "since": .integer(relay.since), "connected": .bool(relay.connected),
+            "lastError": .optional(relay.lastError),
+        ]
+    }
+
+    static func json(_ outcome: RelayOutcome) -> JSONValue {
+        let relay = ("relay", JSONValue.string(outcome.relay))
+        return switch outcome.result {
+        case .active: .object([relay, ("result", "active")])
+        case .pending(let status):
+            .object([relay, ("result", "pending"), ("status", .string(status.rawValue))])
+        case .noAnswer(let reason): .object([relay, ("result", "noAnswer"), ("reason", .string(reason))])
+        case .rejected(let reason): .object([relay, ("result", "rejected"), ("reason", .string(reason))])
+        case .failed(let reason, let retriable):
+            .object([relay, ("result", "failed"), ("reason", .string(reason)), ("retriable", .bool(retriable))])
+        }
+    }
+
+    static func row(_ outcome: RelayOutcome) -> [String] {
+        switch outcome.result {
+        case .active: [outcome.relay, "active", ""]
+        case .pending(let status): [outcome.relay, status.rawValue, "not final yet; antenna relays shows how it goes on"]
+        case .noAnswer(let reason): [outcome.relay, "no answer", reason]
+        case .rejected(let reason): [outcome.relay, "rejected", reason]
+        case .failed(let reason, _): [outcome.relay, "failed", reason]
+        }
+    }
+
+    /// 0: every relay serves; 2: some do, or may still come to; 69: none.
+    static func exitCode(_ outcomes: [RelayOutcome]) -> ExitCode {
+        let served = outcomes.count { $0.result == .active }
+        if served == outcomes.count { return .ok }
+        return outcomes.contains(where: \.mayServe) ? .partial : .unavailable
+    }
+
+    // MARK: Messages
+
+    static func json(_ message: Message) -> JSONValue {
+        [
+            "id": .string(message.id), "channel": .string(message.channel), "author": .optional(message.author),
+            "authorName": .string(message.authorName), "text": .string(message.text),
+            "contentType": .string(message.contentType), "time": .integer(message.time),
+            "edited": .bool(message.edited), "deleted": .bool(message.deleted),
+            "signature": .string(message.signature.rawValue), "own": .bool(message.own),
+            "relays": .array(message.relays.map(JSONValue.string)),
+        ]
+    }
+
+    /// `2026-07-14 09:30:05 alice: hello  (QWJjZGVm)`; further lines of the text are indented.
+    static func line(_ message: Message) -> String {
+        let text: String
+        if message.deleted {
+            text = "(deleted)"
+        } else {
+            let lines = TerminalText.escaped(message.text, keepingNewlines: true)
+            text = lines.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\n    ")
+        }
+        var marks = message.edited && !message.deleted ? ", edited" : ""
+        switch message.signature {
+        case .signatureMissing: marks += ", NOT SIGNED"
+        case .signedNoKey: marks += ", author's key unknown"
+        case .verified, .unsigned: break
+        }
+        let author = TerminalText.escaped(message.authorName)
+        return "\(TimeText.readable(seconds: message.time)) \(author): \(text)  (\(shortID(message.id))\(marks))"
+    }
+
+    /// Enough of a message id to name it by; commands accept any unique beginning of four characters or more.
+    static func shortID(_ id: String) -> String { String(id.prefix(10)) }
+
+    static func json(_ receipt: PublishReceipt) -> JSONValue {
+        [
+            "messageId": .string(receipt.messageID), "channel": .string(receipt.channel),
+            "relays": .array(receipt.relays.map(json)), "accepted": .integer(Int64(receipt.acceptedCount)),
+            "complete": .bool(receipt.isComplete),
+        ]
+    }
+
+    static func json(_ part: PublishReceipt.RelayReceipt) -> JSONValue {
+        let relay = ("relay", JSONValue.string(part.relay))
+        return switch part.outcome {
+        case .accepted(let sequence):
+            .object([relay, ("outcome", "accepted"), ("sequence", .integer(sequence))])
+        case .queued(let reason): .object([relay, ("outcome", "queued"), ("reason", .string(reason))])
+        case .refused(let code, let name, let text):
+            .object([
+                relay, ("outcome", "refused"), ("code", .integer(Int64(code))), ("name", .string(name)),
+                ("text", .string(text)),
+            ])
+        }
+    }
+
+    static func row(_ part: PublishReceipt.RelayReceipt) -> [String] {
+        switch part.outcome {
+        case .accepted(let sequence): [part.relay, "accepted", "sequence \(sequence)"]
+        case .queued(let reason): [part.relay, "queued", reason]
+        case .refused(let code, let name, let text): [part.relay, "refused", "\(code) \(name): \(text)"]
+        }
+    }
+
+    static func lines(_ receipt: PublishReceipt) -> [String] {
+        ["message \(receipt.messageID)"] + columns(receipt.relays.map(row))
+    }
+
+    /// 0: every relay has it, or as many as were asked for; 2: some; 69: none.
+    static func exitCode(_ receipt: PublishReceipt, minimum: Int = 0) -> ExitCode {
+        if receipt.isComplete || (minimum > 0 && receipt.acceptedCount >= minimum) { return .ok }
+        return receipt.acceptedCount > 0 ? .partial : .unavailable
+    }
+
+    // MARK: Following
+
+    static func json(_ item: FollowItem) -> JSONValue {
+        let position = ("position", JSONValue.integer(item.position))
+        return switch item.kind {
+        case .message(let message): .object([position, ("kind", "message"), ("message", json(message))])
+        case .edited(let message): .object([position, ("kind", "edited"), ("message", json(message))])
+        case .deleted(let message): .object([position, ("kind", "deleted"), ("message", json(message))])
+        case .gap(let gap): .object([position, ("kind", "gap"), ("gap", json(gap))])
+        case .disagreement(let found):
+            .object([position, ("kind", "disagreement"), ("disagreement", json(found))])
+        case .notice(let text): .object([position, ("kind", "notice"), ("text", .string(text))])
+        }
+    }
+
+    static func line(_ item: FollowItem) -> String {
+        switch item.kind {
+        case .message(let message), .edited(let message), .deleted(let message): return line(message)
+        case .gap(let gap):
+            let relay = TerminalText.escaped(gap.relay)
+            if gap.reason == .epoch { return "-- \(relay) started a new log; earlier positions are gone" }
+            return "-- \(relay) does not have \(gap.from) to \(gap.to): \(gap.reason.rawValue)"
+        case .disagreement(let found):
+            return "!! \(TerminalText.escaped(found.relay)): \(TerminalText.escaped(found.detail))"
+        case .notice(let text): return "-- \(TerminalText.escaped(text))"
+        }
+    }
+
+    static func json(_ gap: DeliveryGap) -> JSONValue {
+        [
+            "relay": .string(gap.relay), "from": .integer(gap.from), "to": .integer(gap.to),
+            "reason": .string(gap.reason.rawValue),
+        ]
+    }
+
+    static func json(_ found: RelayDisagreement) -> JSONValue {
+        [
+            "kind": .string(found.kind.rawValue), "relay": .string(found.relay),
+            "comparedWith": .array(found.comparedWith.map(JSONValue.string)),
+            "messageId": .optional(found.messageID), "detail": .string(found.detail),
+        ]
+    }
+
+    // MARK: Tables
+
+    /// Rows without a header, columns aligned.
+    static func columns(_ rows: [[String]]) -> [String] {
+        guard let first = rows.first else { return [] }
+        return Output.table(first, Array(rows.dropFirst())).enumerated().map { index, line in
+            index == 0 ? TerminalText.escaped(line) : line
+        }.map { String($0.reversed().drop(while: { $0 == " " }).reversed()) }
+    }
+}
