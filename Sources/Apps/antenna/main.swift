@@ -1,1 +1,3 @@
-print("not built yet")
+import OwnerCommands
+
+await OwnerProgram.main()

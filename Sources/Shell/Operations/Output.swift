@@ -4,35 +4,35 @@
 /// Standard output carries the answer and nothing else; everything else goes to standard error.
 package struct Output: Sendable {
     package let json: Bool
-    private let write: @Sendable (String, Console.Stream) -> Void
+    private let write: @Sendable (String, Console.Stream) -> Bool
 
     package init(json: Bool) {
         self.init(json: json) { text, stream in Console.write(text, to: stream) }
     }
 
     /// With a sink of one's own, for tests.
-    package init(json: Bool, write: @escaping @Sendable (String, Console.Stream) -> Void) {
+    package init(json: Bool, write: @escaping @Sendable (String, Console.Stream) -> Bool) {
         self.json = json
         self.write = write
     }
 
     /// The answer of a command: `document` for programs, `lines` for people.
     package func answer(_ document: @autoclosure () -> JSONValue, _ lines: @autoclosure () -> [String]) {
-        if json { return write(document().text + "\n", .output) }
-        let text = lines().map { $0 + "\n" }.joined()
-        if !text.isEmpty { write(text, .output) }
+        let text = json ? document().text + "\n" : lines().map { $0 + "\n" }.joined()
+        if !text.isEmpty { _ = write(text, .output) }
     }
 
-    /// One piece of a stream: a JSON line or a line for people.
-    package func item(_ document: @autoclosure () -> JSONValue, _ line: @autoclosure () -> String) {
-        write((json ? document().text : line()) + "\n", .output)
+    /// One piece of a stream: a JSON line or a line for people. False when nobody reads any more.
+    @discardableResult
+    package func item(_ document: @autoclosure () -> JSONValue, _ line: @autoclosure () -> String) -> Bool {
+        return write((json ? document().text : line()) + "\n", .output)
     }
 
     /// Text as it is, for people (`--help`, a QR code).
-    package func text(_ text: String) { write(text, .output) }
+    package func text(_ text: String) { _ = write(text, .output) }
 
     /// A remark for people on standard error.
-    package func note(_ line: String) { write(line + "\n", .error) }
+    package func note(_ line: String) { _ = write(line + "\n", .error) }
 
     /// Prints a failure and gives the code to end with.
     ///
@@ -42,15 +42,15 @@ package struct Output: Sendable {
         _ error: OperatorError, program: String, details: [(String, JSONValue)] = [], alreadyAnswered: Bool = false
     ) -> ExitCode {
         if json, !alreadyAnswered {
-            write(JSONValue.object([("error", error.json)] + details).text + "\n", .output)
+            _ = write(JSONValue.object([("error", error.json)] + details).text + "\n", .output)
         }
         if let title = error.title {
-            write("\(TerminalText.escaped(title))\n\(TerminalText.escaped(error.message))\n", .error)
+            _ = write("\(TerminalText.escaped(title))\n\(TerminalText.escaped(error.message))\n", .error)
             return error.exitCode
         }
         var line = "\(program): \(TerminalText.escaped(error.message))"
         if let hint = error.hint { line += " (\(TerminalText.escaped(hint)))" }
-        write(line + "\n", .error)
+        _ = write(line + "\n", .error)
         return error.exitCode
     }
 

@@ -5,8 +5,10 @@ import Testing
 @Suite("Output") struct OutputTests {
     final class Sink: Sendable {
         private let streams = Mutex<[Console.Stream: String]>([:])
-        func add(_ text: String, _ stream: Console.Stream) {
+        @discardableResult
+        func add(_ text: String, _ stream: Console.Stream) -> Bool {
             streams.withLock { $0[stream, default: ""] += text }
+            return true
         }
         func text(_ stream: Console.Stream) -> String { streams.withLock { $0[stream] ?? "" } }
     }

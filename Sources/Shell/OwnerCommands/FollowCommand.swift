@@ -1,0 +1,101 @@
+internal import ChannelClient
+internal import Operations
+
+/// `follow`: a stream of what is published, once each and in order.
+enum FollowCommand {
+    /// Where a stream that starts at the oldest item begins to be shown.
+    private enum Gate {
+        case open
+        case atTime(Int64)
+        case afterMessage(String)
+
+        /// Whether this item is shown; the first one that is opens the gate for all that follow.
+        mutating func lets(_ item: FollowItem) -> Bool {
+            switch (self, item.kind) {
+            case (.open, _): return true
+            case (.atTime(let time), .message(let message)):
+                // Relays' clocks differ a little, so this looks at each message, and the gate opens with the first.
+                guard message.time >= time else { return false }
+                self = .open
+                return true
+            case (.afterMessage(let id), .message(let message)):
+                if message.id == id { self = .open }
+                return false
+            default: return false
+            }
+        }
+    }
+
+    private enum Ending { case countReached, streamEnded, outputClosed }
+
+    static func run(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let channel = try await session.client.channel(named: command.arguments[0])
+        let count = try command.integer("count", in: 1...1_000_000_000)
+        let (start, gate) = try await begin(session, command, channel)
+        let notes = connectionNotes(session, channel)
+        defer { notes.cancel() }
+        let reader = Task {
+            var gate = gate
+            var left = count ?? Int.max
+            for try await item in session.client.follow(channel.id, since: start) where gate.lets(item) {
+                guard session.output.item(Present.json(item), Present.line(item)) else { return Ending.outputClosed }
+                if case .message = item.kind { left -= 1 }
+                if left == 0 { return .countReached }
+            }
+            return .streamEnded
+        }
+        Interrupt.whenAsked { reader.cancel() }
+        var deadline: Task<Void, Never>?
+        if session.timeoutWasGiven {
+            deadline = Task {
+                try? await Task.sleep(for: session.timeout)
+                if !Task.isCancelled { reader.cancel() }
+            }
+        }
+        defer { deadline?.cancel() }
+        let ending = try await reader.value
+        if ending == .streamEnded, let count, reader.isCancelled, session.timeoutWasGiven {
+            throw OperatorError(
+                .timeout, "fewer than \(count) messages came in \(session.timeout)", hint: "give a longer --timeout")
+        }
+        return .ok
+    }
+
+    private static func begin(
+        _ session: Session, _ command: ParsedCommand, _ channel: Channel
+    ) async throws -> (FollowStart, Gate) {
+        let given = ["since", "after", "last"].filter(command.has)
+        guard given.count < 2 else {
+            throw OperatorError(.usage, "--\(given[0]) and --\(given[1]) do not go together", hint: "give one of them")
+        }
+        if let last = try command.integer("last", in: 0...10_000) { return (.last(last), .open) }
+        if let position = try command.integer("after", in: 0...Int.max) { return (.after(Int64(position)), .open) }
+        guard let since = command.value("since") else { return (.now, .open) }
+        if let time = TimeText.parse(since) { return (.beginning, .atTime(time)) }
+        do {
+            return (.beginning, .afterMessage(try await session.messageID(since, in: channel.id)))
+        } catch let error as OperatorError where error.number == OperatorError.Kind.notFound.rawValue {
+            throw OperatorError(
+                .badValue, "--since cannot be ‘\(TerminalText.cut(since, bytesMax: 64))’",
+                hint: "give a time (2026-07-14, 2026-07-14T09:30, seconds since 1970; UTC) or a message id")
+        }
+    }
+
+    /// Says on standard error when a relay comes and goes.
+    private static func connectionNotes(_ session: Session, _ channel: Channel) -> Task<Void, Never> {
+        let events = session.client.events
+        return Task {
+            for await event in events {
+                guard case .connectionChanged(let name, let relay, let connected, let reason) = event,
+                    name == channel.name
+                else { continue }
+                let shown = TerminalText.escaped(relay)
+                if connected {
+                    session.output.note("connected to \(shown)")
+                } else {
+                    session.output.note("not connected to \(shown)\(reason.map { ": \(TerminalText.escaped($0))" } ?? "")")
+                }
+            }
+        }
+    }
+}
