@@ -97,7 +97,7 @@ let package = Package(
         tests("Core", "ClientCoreTests", ["ChannelWire", "ClientCore"]),
         tests("Core", "ControlWireTests", ["ControlWire"]),
         tests("Doors", "DoorTests", ["LibeventLoop", "SodiumCrypto", "SQLiteKit", "ZstdKit", "QRKit", "IniKit", "PosixKit"]),
-        tests("Shell", "OperationsTests", ["Operations"]),
+        tests("Shell", "OperationsTests", ["Operations", "PosixKit"]),
         tests("Shell", "LinkRuntimeTests", ["LinkRuntime", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
         tests("Shell", "RelayStoreTests", ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
         tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),

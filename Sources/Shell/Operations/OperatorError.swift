@@ -16,12 +16,14 @@ package struct OperatorError: Error, Sendable, Equatable {
     /// A failure of a kind known here; the kind's exit code unless a command knows better.
     package init(_ kind: Kind, _ message: String, hint: String? = nil, exitCode: ExitCode? = nil) {
         self.init(
-            number: kind.rawValue, name: kind.name, exitCode: exitCode ?? kind.exitCode, message: message, hint: hint)
+            number: kind.rawValue, name: kind.name, exitCode: exitCode ?? kind.exitCode, message: message,
+            hint: hint)
     }
 
     /// A failure that another room numbers.
     package init(
-        number: Int, name: String, exitCode: ExitCode, title: String? = nil, message: String, hint: String? = nil
+        number: Int, name: String, exitCode: ExitCode, title: String? = nil, message: String,
+        hint: String? = nil
     ) {
         self.number = number
         self.name = name
@@ -31,7 +33,8 @@ package struct OperatorError: Error, Sendable, Equatable {
         self.hint = hint
     }
 
-    /// Shape `{"number","name","title","message","hint","exitCode"}`, `title` and `hint` only where there is one.
+    /// Shape `{"number","name","title","message","hint","exitCode"}`, `title` and `hint` only where there is
+    /// one.
     package var json: JSONValue {
         var fields: [(String, JSONValue)] = [("number", .integer(Int64(number))), ("name", .string(name))]
         if let title { fields.append(("title", .string(title))) }

@@ -36,10 +36,12 @@ package struct Output: Sendable {
 
     /// Prints a failure and gives the code to end with.
     ///
-    /// **Shape** with `--json`: `{"error":{…}}` and the fields of `details` beside it, on standard output; in any case
-    /// one line for people on standard error. `alreadyAnswered` keeps a second document from a caller that got one.
+    /// **Shape** with `--json`: `{"error":{…}}` and the fields of `details` beside it, on standard output; in
+    /// any case one line for people on standard error. `alreadyAnswered` keeps a second document from a
+    /// caller that got one.
     package func failure(
-        _ error: OperatorError, program: String, details: [(String, JSONValue)] = [], alreadyAnswered: Bool = false
+        _ error: OperatorError, program: String, details: [(String, JSONValue)] = [],
+        alreadyAnswered: Bool = false
     ) -> ExitCode {
         if json, !alreadyAnswered {
             _ = write(JSONValue.object([("error", error.json)] + details).text + "\n", .output)

@@ -9,7 +9,9 @@ enum ChannelCommands {
         guard !relays.isEmpty else {
             throw OperatorError(
                 .missingArgument, "a channel needs a relay that carries it",
-                hint: "antenna channel create \(command.arguments[0]) --relay NAME; antenna relay list shows the names")
+                hint:
+                    "add --relay NAME; antenna relay list shows the names"
+            )
         }
         let name = ChannelName.parse(command.arguments[0])
         let made = try await session.waiting("inviting \(relays.joined(separator: ", "))") {
@@ -22,7 +24,8 @@ enum ChannelCommands {
                 "channel": Present.json(made.channel), "relays": .array(made.relays.map(Present.json)),
                 "link": .string(made.link),
             ],
-            ["channel \(Present.name(made.channel.name)) created"] + Present.columns(made.relays.map(Present.row))
+            ["channel \(Present.name(made.channel.name)) created"]
+                + Present.columns(made.relays.map(Present.row))
                 + ["link \(made.link)"])
         return Present.exitCode(made.relays)
     }
@@ -35,7 +38,8 @@ enum ChannelCommands {
         let rows = channels.map { channel in
             [
                 Present.name(channel.name), channel.isCurrent ? channel.role.rawValue : "left",
-                String(channel.memberCount), channel.lastMessageAt.map { TimeText.readable(seconds: $0) } ?? "-",
+                String(channel.memberCount),
+                channel.lastMessageAt.map { TimeText.readable(seconds: $0) } ?? "-",
                 channel.description,
             ]
         }
@@ -49,7 +53,8 @@ enum ChannelCommands {
         let name = command.value("name").map(ChannelName.parse)
         let description = command.value("description")
         guard name != nil || description != nil else {
-            throw OperatorError(.missingArgument, "nothing to change", hint: "give --description TEXT or --name NAME")
+            throw OperatorError(
+                .missingArgument, "nothing to change", hint: "give --description TEXT or --name NAME")
         }
         return try await session.publishing("telling the relays") {
             try await session.client.setChannel(
@@ -80,7 +85,8 @@ enum ChannelCommands {
         let added = command.values("add")
         let removed = command.values("remove")
         if !added.isEmpty, !removed.isEmpty {
-            throw OperatorError(.usage, "--add and --remove do not go together", hint: "remove first, then add")
+            throw OperatorError(
+                .usage, "--add and --remove do not go together", hint: "remove first, then add")
         }
         var outcomes: [RelayOutcome] = []
         if !added.isEmpty {
@@ -116,7 +122,13 @@ enum ChannelCommands {
     static func link(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
         let link = try await session.client.link(to: command.arguments[0])
         session.output.answer(["link": .string(link)], [link])
-        if command.has("qr"), !session.output.json { session.output.text(QRCode.terminal(link)) }
+        if command.has("qr"), !session.output.json {
+            if let code = QRCode.terminal(link) {
+                session.output.text(code)
+            } else {
+                session.output.note("antenna: the link is too long for a QR code")
+            }
+        }
         return .ok
     }
 

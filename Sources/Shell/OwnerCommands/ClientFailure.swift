@@ -57,7 +57,8 @@ enum ClientFailure {
         case .unknownMessage: "antenna history CHANNEL shows the ids"
         case .unknownMember: "antenna members CHANNEL shows the ids"
         case .soleOwner: "antenna channel delete CHANNEL deletes it for everybody"
-        case .invalidAddress: "it looks like https://HOST/r#KEY?p=PORT; the operator gets it from antennactl address"
+        case .invalidAddress:
+            "it looks like https://HOST/r#KEY?p=PORT; the operator gets it from antennactl address"
         default: nil
         }
     }
@@ -73,7 +74,8 @@ enum ClientFailure {
 
     static func operatorError(_ error: ChannelClientError) -> OperatorError {
         OperatorError(
-            number: number(error.code), name: error.code.rawValue, exitCode: exitCode(error), title: error.title,
+            number: number(error.code), name: error.code.rawValue, exitCode: exitCode(error),
+            title: error.title,
             message: error.message, hint: hint(error.code))
     }
 }

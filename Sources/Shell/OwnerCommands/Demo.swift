@@ -2,9 +2,11 @@ internal import ChannelClient
 internal import Operations
 internal import PosixKit
 
-/// The demonstration behind `scripts/run`: one owner and two subscribers, each with a home of its own, on one relay.
+/// The demonstration behind `scripts/run`: one owner and two subscribers, each with a home of its own, on one
+/// relay.
 ///
-/// Every line of standard input is published; what both subscribers received, and how long it took, is printed.
+/// Every line of standard input is published; what both subscribers received, and how long it took, is
+/// printed.
 enum Demo {
     private struct Reader: Sendable {
         let name: String
@@ -12,7 +14,8 @@ enum Demo {
         let task: Task<Void, Never>
     }
 
-    static func run(_ command: ParsedCommand, _ output: Output, _ timeout: Duration) async throws -> ExitCode {
+    static func run(_ command: ParsedCommand, _ output: Output, _ timeout: Duration) async throws -> ExitCode
+    {
         let home = try OwnerProgram.home(command)
         let input = InputLines()
         Interrupt.whenAsked { input.stop() }
@@ -21,7 +24,8 @@ enum Demo {
         try await owner.setProfile(displayName: "owner")
         try await owner.addRelay(name: "relay", address: command.arguments[0])
         let made = try await owner.createChannel(name: "news", relays: ["relay"], timeout: timeout)
-        output.text("channel   #news, created by its owner; the relay says: \(Present.row(made.relays[0])[1])\n")
+        output.text(
+            "channel   #news, created by its owner; the relay says: \(Present.row(made.relays[0])[1])\n")
         output.text("link      \(made.link)\n")
 
         let arrivals = Arrivals()
@@ -43,7 +47,9 @@ enum Demo {
         while let line = next {
             if !line.isEmpty {
                 published += 1
-                if let slowest = try await publish(line, owner, readers.map(\.name), arrivals, output, timeout) {
+                if let slowest = try await publish(
+                    line, owner, readers.map(\.name), arrivals, output, timeout)
+                {
                     delivered.append(slowest)
                 } else {
                     failed += 1
@@ -83,7 +89,8 @@ enum Demo {
         return Reader(name: name, client: client, task: task)
     }
 
-    /// Publishes one line and prints what became of it; the slowest reader's milliseconds, nil when one missed it.
+    /// Publishes one line and prints what became of it; the slowest reader's milliseconds, nil when one
+    /// missed it.
     private static func publish(
         _ line: String, _ owner: ChannelClient, _ readers: [String], _ arrivals: Arrivals, _ output: Output,
         _ timeout: Duration
@@ -112,7 +119,8 @@ enum Demo {
             }
             let took = Double(arrival.nanoseconds &- started) / 1_000_000
             slowest = max(slowest, took)
-            output.text("  \(reader) received ‘\(TerminalText.escaped(arrival.text))’ after \(format(took)) ms\n")
+            output.text(
+                "  \(reader) received ‘\(TerminalText.escaped(arrival.text))’ after \(format(took)) ms\n")
         }
         return found.count == readers.count ? slowest : nil
     }
@@ -123,7 +131,9 @@ enum Demo {
         if failed > 0 { text += ", \(failed) not" }
         let sorted = delivered.sorted()
         if let slowest = sorted.last {
-            text += "; from post to delivery: median \(format(sorted[sorted.count / 2])) ms, slowest \(format(slowest)) ms"
+            text +=
+                "; from post to delivery: median \(format(sorted[sorted.count / 2])) ms, "
+                + "slowest \(format(slowest)) ms"
         }
         return text + "\n"
     }

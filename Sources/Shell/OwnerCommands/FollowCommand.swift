@@ -14,7 +14,8 @@ enum FollowCommand {
             switch (self, item.kind) {
             case (.open, _): return true
             case (.atTime(let time), .message(let message)):
-                // Relays' clocks differ a little, so this looks at each message, and the gate opens with the first.
+                // Relays' clocks differ a little, so this looks at each message, and the gate opens with the
+                // first.
                 guard message.time >= time else { return false }
                 self = .open
                 return true
@@ -38,7 +39,9 @@ enum FollowCommand {
             var gate = gate
             var left = count ?? Int.max
             for try await item in session.client.follow(channel.id, since: start) where gate.lets(item) {
-                guard session.output.item(Present.json(item), Present.line(item)) else { return Ending.outputClosed }
+                guard session.output.item(Present.json(item), Present.line(item)) else {
+                    return Ending.outputClosed
+                }
                 if case .message = item.kind { left -= 1 }
                 if left == 0 { return .countReached }
             }
@@ -56,7 +59,8 @@ enum FollowCommand {
         let ending = try await reader.value
         if ending == .streamEnded, let count, reader.isCancelled, session.timeoutWasGiven {
             throw OperatorError(
-                .timeout, "fewer than \(count) messages came in \(session.timeout)", hint: "give a longer --timeout")
+                .timeout, "fewer than \(count) messages came in \(session.timeout)",
+                hint: "give a longer --timeout")
         }
         return .ok
     }
@@ -66,10 +70,13 @@ enum FollowCommand {
     ) async throws -> (FollowStart, Gate) {
         let given = ["since", "after", "last"].filter(command.has)
         guard given.count < 2 else {
-            throw OperatorError(.usage, "--\(given[0]) and --\(given[1]) do not go together", hint: "give one of them")
+            throw OperatorError(
+                .usage, "--\(given[0]) and --\(given[1]) do not go together", hint: "give one of them")
         }
         if let last = try command.integer("last", in: 0...10_000) { return (.last(last), .open) }
-        if let position = try command.integer("after", in: 0...Int.max) { return (.after(Int64(position)), .open) }
+        if let position = try command.integer("after", in: 0...Int.max) {
+            return (.after(Int64(position)), .open)
+        }
         guard let since = command.value("since") else { return (.now, .open) }
         if let time = TimeText.parse(since) { return (.beginning, .atTime(time)) }
         do {
@@ -93,7 +100,8 @@ enum FollowCommand {
                 if connected {
                     session.output.note("connected to \(shown)")
                 } else {
-                    session.output.note("not connected to \(shown)\(reason.map { ": \(TerminalText.escaped($0))" } ?? "")")
+                    session.output.note(
+                        "not connected to \(shown)\(reason.map { ": \(TerminalText.escaped($0))" } ?? "")")
                 }
             }
         }

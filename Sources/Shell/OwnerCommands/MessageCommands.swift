@@ -29,7 +29,8 @@ enum MessageCommands {
         let channel = command.arguments[0]
         let id = try await session.messageID(command.arguments[1], in: channel)
         return try await session.publishing("waiting for the relays", minimum: minimum) {
-            try await session.client.deleteMessage(id, in: channel, minimumRelays: minimum, timeout: session.timeout)
+            try await session.client.deleteMessage(
+                id, in: channel, minimumRelays: minimum, timeout: session.timeout)
         }
     }
 
@@ -49,7 +50,8 @@ enum MessageCommands {
                 }
             } catch let error as ChannelClientError {
                 guard [.unreachable, .timedOut, .noRelays].contains(error.code) else { throw error }
-                session.output.note("antenna: only what is stored here: \(TerminalText.escaped(error.message))")
+                session.output.note(
+                    "antenna: only what is stored here: \(TerminalText.escaped(error.message))")
                 messages = try await session.client.messages(in: channel, limit: limit, before: before)
             }
         }
@@ -71,7 +73,8 @@ enum MessageCommands {
         }
         if text.hasSuffix("\n") { text.removeLast() }
         guard !text.isEmpty else {
-            throw OperatorError(.missingArgument, "there is no text", hint: "\(usage), or the text on standard input")
+            throw OperatorError(
+                .missingArgument, "there is no text", hint: "\(usage), or the text on standard input")
         }
         return text
     }

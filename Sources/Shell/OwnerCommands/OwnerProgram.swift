@@ -12,7 +12,9 @@ package enum OwnerProgram {
             case .help(let text):
                 output.text(text)
             case .version:
-                output.answer(["program": "antenna", "version": .string(Version.number)], [Version.line(program: "antenna")])
+                output.answer(
+                    ["program": "antenna", "version": .string(Version.number)],
+                    [Version.line(program: "antenna")])
             case .run(let command):
                 return try await run(command, output).rawValue
             }
@@ -70,7 +72,9 @@ package enum OwnerProgram {
         }
     }
 
-    private static func timeout(_ command: ParsedCommand) throws(OperatorError) -> (duration: Duration, given: Bool) {
+    private static func timeout(_ command: ParsedCommand) throws(OperatorError) -> (
+        duration: Duration, given: Bool
+    ) {
         guard let text = command.value("timeout") else { return (.seconds(30), false) }
         guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
             throw OperatorError(

@@ -12,11 +12,11 @@ enum OwnerTable {
         commands: people + channels + messages + upkeep + [demo],
         notes: """
             The home is --home, else $ANTENNA_HOME, else $XDG_DATA_HOME/antenna, else ~/.local/share/antenna.
-            A channel is written '#news', news, "#'my news'" or as its id. A message is named by its id or by a unique
-            beginning of four characters or more.
+            A channel is written '#news', news, "#'my news'" or as its id. A message is named by its id or by
+            a unique beginning of four characters or more.
 
-            exit codes: 0 all relays, 2 some of them, 69 none or no answer in time, 64 wrong usage, 77 not permitted,
-            65 73 74 75 the home directory cannot be used, 1 anything else
+            exit codes: 0 all relays, 2 some of them, 69 none or no answer in time, 64 wrong usage,
+            77 not permitted, 65 73 74 75 the home directory cannot be used, 1 anything else
             """)
 
     private static let channel = ArgumentSpec("CHANNEL", "the channel, for example '#news'")
@@ -40,7 +40,9 @@ enum OwnerTable {
         CommandSpec(
             "relay test", "check address, connection, certificate and signature of a relay",
             arguments: [ArgumentSpec("NAME", "its name here, or any relay address")],
-            examples: ["antenna relay test home", "antenna relay test 'https://relay.example/r#KEY' --timeout 5"]),
+            examples: [
+                "antenna relay test home", "antenna relay test 'https://relay.example/r#KEY' --timeout 5",
+            ]),
         CommandSpec("relay list", "show the address book", examples: ["antenna relay list --json"]),
         CommandSpec(
             "relay remove", "take a relay out of the address book; channels on it stay there",
@@ -60,7 +62,8 @@ enum OwnerTable {
             ],
             examples: ["antenna channel create news --relay home --relay other --description 'What is new'"]),
         CommandSpec(
-            "channel list", aliases: ["channels"], "show the channels of this home", examples: ["antenna channels"]),
+            "channel list", aliases: ["channels"], "show the channels of this home",
+            examples: ["antenna channels"]),
         CommandSpec(
             "channel set", "change a channel's name or description", arguments: [channel],
             options: [
@@ -69,11 +72,12 @@ enum OwnerTable {
             ], examples: ["antenna channel set '#news' --description 'All that is new'"]),
         CommandSpec(
             "channel delete", "delete a channel for everybody", arguments: [channel],
-            options: [OptionSpec("yes", short: "y", "do not ask")], examples: ["antenna channel delete '#news' --yes"]),
+            options: [OptionSpec("yes", short: "y", "do not ask")],
+            examples: ["antenna channel delete '#news' --yes"]),
         CommandSpec(
             "relays", "show the relays of a channel and where they stand, add or remove them",
             discussion: "Statuses: new invited accepted acknowledgedRoster active inactive rejected.\n"
-                + "A relay that is listed, in whatever status, has to be removed before it can be added again.",
+                + "A relay that is listed, in whatever status, has to be removed before it can be added.",
             arguments: [channel],
             options: [
                 OptionSpec("add", value: "NAME", repeats: true, "invite this relay of the address book"),
@@ -83,9 +87,11 @@ enum OwnerTable {
             "link", "show the link that readers join with", arguments: [channel],
             options: [OptionSpec("qr", "also as a QR code")], examples: ["antenna link '#news' --qr"]),
         CommandSpec(
-            "join", "become a subscriber of a channel", arguments: [ArgumentSpec("LINK", "the channel's link")],
+            "join", "become a subscriber of a channel",
+            arguments: [ArgumentSpec("LINK", "the channel's link")],
             examples: ["antenna join 'https://relay.example/c#ID?c=KEY'"]),
-        CommandSpec("leave", "end the own membership", arguments: [channel], examples: ["antenna leave '#news'"]),
+        CommandSpec(
+            "leave", "end the own membership", arguments: [channel], examples: ["antenna leave '#news'"]),
         CommandSpec(
             "members", "show who is in a channel", arguments: [channel],
             options: [OptionSpec("limit", value: "N", "at most so many (default 200)")],
@@ -102,14 +108,18 @@ enum OwnerTable {
     private static let messages = [
         CommandSpec(
             "post", "publish a message to all relays of a channel; one receipt line per relay",
-            discussion: "Without TEXT the message is read from standard input. A relay that did not take it yet stays in\n"
-                + "the outbox: the next command, follow or sync goes on trying.",
+            discussion:
+                "Without TEXT the message is read from standard input. A relay that did not take it yet\n"
+                + "stays in the outbox: the next command, follow or sync goes on trying.",
             arguments: [channel, ArgumentSpec("TEXT", .optional, "the text; absent or -: standard input")],
             options: [minimum, OptionSpec("as-channel", "show the channel as the author")],
             examples: ["antenna post '#news' 'hello'", "date | antenna post '#news' --min-relays 1"]),
         CommandSpec(
             "edit", "change an own message",
-            arguments: [channel, message, ArgumentSpec("TEXT", .optional, "the new text; absent or -: standard input")],
+            arguments: [
+                channel, message,
+                ArgumentSpec("TEXT", .optional, "the new text; absent or -: standard input"),
+            ],
             options: [minimum], examples: ["antenna edit '#news' QWJjZGVm 'hello again'"]),
         CommandSpec(
             "delete", "delete a message for everybody", arguments: [channel, message], options: [minimum],
@@ -118,7 +128,9 @@ enum OwnerTable {
             "follow", "show what is published, as it comes; Ctrl-C ends",
             arguments: [channel],
             options: [
-                OptionSpec("since", value: "TIME|MESSAGE", "begin with what came at or after a time, or after a message"),
+                OptionSpec(
+                    "since", value: "TIME|MESSAGE",
+                    "begin with what came at or after a time, or after a message"),
                 OptionSpec("after", value: "POSITION", "begin after a position, as --json prints them"),
                 OptionSpec("last", value: "N", "begin with the last N messages that are stored here"),
                 OptionSpec("count", value: "N", "end after N messages"),
@@ -128,12 +140,16 @@ enum OwnerTable {
                 "antenna follow '#news' --count 1 --timeout 60",
             ]),
         CommandSpec(
-            "history", "show earlier messages, asked from the relays where they are not here", arguments: [channel],
+            "history", "show earlier messages, asked from the relays where they are not here",
+            arguments: [channel],
             options: [
                 OptionSpec("limit", value: "N", "at most so many (default 50)"),
                 OptionSpec("before", value: "MESSAGE", "those before this message"),
                 OptionSpec("local", "only what is stored here"),
-            ], examples: ["antenna history '#news' --limit 20", "antenna history '#news' --before QWJjZGVm --json"]),
+            ],
+            examples: [
+                "antenna history '#news' --limit 20", "antenna history '#news' --before QWJjZGVm --json",
+            ]),
     ]
 
     // MARK: Upkeep
@@ -145,7 +161,8 @@ enum OwnerTable {
             options: [OptionSpec("pending", "also where a relay has not answered yet")],
             examples: ["antenna outbox discard '#news' QWJjZGVm"]),
         CommandSpec(
-            "sync", "send what waits, follow up invitations, and fetch what was missed", examples: ["antenna sync"]),
+            "sync", "send what waits, follow up invitations, and fetch what was missed",
+            examples: ["antenna sync"]),
     ]
 
     private static let demo = CommandSpec(

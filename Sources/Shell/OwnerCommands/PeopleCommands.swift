@@ -8,13 +8,18 @@ enum PeopleCommands {
         let profile = try await session.client.profile()
         session.output.answer(
             ["profile": profile.map { ["displayName": .string($0.displayName)] } ?? .null],
-            [profile.map { TerminalText.escaped($0.displayName) } ?? "no profile yet; antenna profile NAME sets one"])
+            [
+                profile.map { TerminalText.escaped($0.displayName) }
+                    ?? "no profile yet; antenna profile NAME sets one"
+            ])
         return .ok
     }
 
     static func relayAdd(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
-        let entry = try await session.client.addRelay(name: command.arguments[0], address: command.arguments[1])
-        session.output.answer(["relay": Present.json(entry)], ["relay \(TerminalText.escaped(entry.name)) added"])
+        let entry = try await session.client.addRelay(
+            name: command.arguments[0], address: command.arguments[1])
+        session.output.answer(
+            ["relay": Present.json(entry)], ["relay \(TerminalText.escaped(entry.name)) added"])
         return .ok
     }
 
@@ -32,7 +37,8 @@ enum PeopleCommands {
     static func relayRemove(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
         try await session.client.removeRelay(name: command.arguments[0])
         session.output.answer(
-            ["removed": .string(command.arguments[0])], ["relay \(TerminalText.escaped(command.arguments[0])) removed"])
+            ["removed": .string(command.arguments[0])],
+            ["relay \(TerminalText.escaped(command.arguments[0])) removed"])
         return .ok
     }
 
@@ -56,7 +62,9 @@ enum PeopleCommands {
                 "relay": .string(report.relay), "ok": .bool(report.ok), "steps": .array(steps),
                 "milliseconds": .integer(report.milliseconds),
             ],
-            Present.columns(rows) + ["\(TerminalText.escaped(report.relay)) \(verdict) (\(report.milliseconds) ms)"])
+            Present.columns(rows) + [
+                "\(TerminalText.escaped(report.relay)) \(verdict) (\(report.milliseconds) ms)"
+            ])
         return report.ok ? .ok : .unavailable
     }
 }

@@ -7,7 +7,8 @@ enum Present {
 
     static func json(_ channel: Channel) -> JSONValue {
         [
-            "id": .string(channel.id), "name": .string(channel.name), "displayName": .string(channel.displayName),
+            "id": .string(channel.id), "name": .string(channel.name),
+            "displayName": .string(channel.displayName),
             "description": .string(channel.description), "role": .string(channel.role.rawValue),
             "memberId": .string(channel.memberID), "current": .bool(channel.isCurrent),
             "memberCount": .integer(channel.memberCount), "recordVersion": .integer(channel.recordVersion),
@@ -19,7 +20,8 @@ enum Present {
     static func json(_ member: ChannelMember) -> JSONValue {
         [
             "id": .string(member.id), "name": .string(member.name), "role": .string(member.role.rawValue),
-            "status": .string(member.status), "joinedAt": .optional(member.joinedAt), "self": .bool(member.isSelf),
+            "status": .string(member.status), "joinedAt": .optional(member.joinedAt),
+            "self": .bool(member.isSelf),
         ]
     }
 
@@ -29,7 +31,8 @@ enum Present {
 
     static func json(_ relay: RelayEntry) -> JSONValue {
         [
-            "name": .string(relay.name), "address": .string(relay.address), "identity": .string(relay.identity),
+            "name": .string(relay.name), "address": .string(relay.address),
+            "identity": .string(relay.identity),
             "addedAt": .integer(relay.addedAt),
         ]
     }
@@ -39,7 +42,8 @@ enum Present {
             "name": .string(relay.name), "status": .string(relay.status.rawValue),
             "memberStatus": .string(relay.memberStatus.rawValue), "reason": .optional(relay.reason),
             "memberId": .string(relay.memberID), "address": .string(relay.address),
-            "identity": .string(relay.identity), "since": .integer(relay.since), "connected": .bool(relay.connected),
+            "identity": .string(relay.identity), "since": .integer(relay.since),
+            "connected": .bool(relay.connected),
             "lastError": .optional(relay.lastError),
         ]
     }
@@ -53,14 +57,17 @@ enum Present {
         case .noAnswer(let reason): .object([relay, ("result", "noAnswer"), ("reason", .string(reason))])
         case .rejected(let reason): .object([relay, ("result", "rejected"), ("reason", .string(reason))])
         case .failed(let reason, let retriable):
-            .object([relay, ("result", "failed"), ("reason", .string(reason)), ("retriable", .bool(retriable))])
+            .object([
+                relay, ("result", "failed"), ("reason", .string(reason)), ("retriable", .bool(retriable)),
+            ])
         }
     }
 
     static func row(_ outcome: RelayOutcome) -> [String] {
         switch outcome.result {
         case .active: [outcome.relay, "active", ""]
-        case .pending(let status): [outcome.relay, status.rawValue, "not final yet; antenna relays shows how it goes on"]
+        case .pending(let status):
+            [outcome.relay, status.rawValue, "not final yet; antenna relays shows how it goes on"]
         case .noAnswer(let reason): [outcome.relay, "no answer", reason]
         case .rejected(let reason): [outcome.relay, "rejected", reason]
         case .failed(let reason, _): [outcome.relay, "failed", reason]
@@ -78,7 +85,8 @@ enum Present {
 
     static func json(_ message: Message) -> JSONValue {
         [
-            "id": .string(message.id), "channel": .string(message.channel), "author": .optional(message.author),
+            "id": .string(message.id), "channel": .string(message.channel),
+            "author": .optional(message.author),
             "authorName": .string(message.authorName), "text": .string(message.text),
             "contentType": .string(message.contentType), "time": .integer(message.time),
             "edited": .bool(message.edited), "deleted": .bool(message.deleted),
@@ -103,7 +111,8 @@ enum Present {
         case .verified, .unsigned: break
         }
         let author = TerminalText.escaped(message.authorName)
-        return "\(TimeText.readable(seconds: message.time)) \(author): \(text)  (\(shortID(message.id))\(marks))"
+        return
+            "\(TimeText.readable(seconds: message.time)) \(author): \(text)  (\(shortID(message.id))\(marks))"
     }
 
     /// Enough of a message id to name it by; commands accept any unique beginning of four characters or more.

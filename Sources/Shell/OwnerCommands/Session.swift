@@ -79,7 +79,9 @@ final class Session: Sendable {
     }
 
     /// All members, page after page, up to a limit.
-    func members(of channel: String, limit: Int) async throws -> (members: [ChannelMember], total: Int64, more: Bool) {
+    func members(of channel: String, limit: Int) async throws -> (
+        members: [ChannelMember], total: Int64, more: Bool
+    ) {
         var members: [ChannelMember] = []
         var next: String?
         repeat {
@@ -105,6 +107,7 @@ final class Session: Sendable {
                 .ambiguous, "‘\(typed)’ fits \(found.count) members",
                 hint: "their ids: \(found.prefix(5).map(\.id).joined(separator: ", "))")
         }
-        throw OperatorError(.notFound, "there is no member ‘\(typed)’", hint: "antenna members CHANNEL shows the ids")
+        throw OperatorError(
+            .notFound, "there is no member ‘\(typed)’", hint: "antenna members CHANNEL shows the ids")
     }
 }

@@ -1,4 +1,5 @@
 import Operations
+import PosixKit
 import Testing
 
 @Suite("Configuration") struct ConfigurationTests {
@@ -108,5 +109,45 @@ import Testing
         let text = Configuration.commentedFile(Self.options)
         for option in Self.options { #expect(text.contains("; \(option.key) = \(option.defaultText)\n")) }
         #expect(text.contains("[relay]\n") && text.contains("\n[limits]\n"))
+    }
+
+    @Test("a file is read with its line numbers, and what is wrong with it is named with its line")
+    func file() throws {
+        let folder = try Posix.makeTemporaryDirectory(prefix: "antenna-configuration")
+        let path = "\(folder)/relay.conf"
+        func load(_ text: String) throws -> Configuration {
+            try Posix.writeFileAtomically(path, Array(text.utf8), fsync: false)
+            return try Configuration.load(options: Self.options, file: path, environment: { _ in nil })
+        }
+        let good = try load("; a relay\n[relay]\nlisten = [::1]:5280\n[limits]\nidle = 2 min\n")
+        #expect(good.text("relay", "listen") == "[::1]:5280")
+        #expect(good.integer("limits", "idle") == 120)
+        #expect(good.setting("limits", "idle").origin == .file(path: path, line: 5))
+        for (text, line) in [("[relay]\nnonsense\n", 2), ("[relay]\n\nlisen = x\n", 3)] {
+            let error = #expect(throws: OperatorError.self) { try load(text) }
+            #expect(error?.message.hasPrefix("\(path):\(line): ") == true)
+            #expect(error?.exitCode == .badConfiguration)
+        }
+        try Posix.removeFile(path)
+        let error = #expect(throws: OperatorError.self) {
+            try Configuration.load(options: Self.options, file: path, environment: { _ in nil })
+        }
+        #expect(error?.exitCode == .badConfiguration)
+    }
+
+    @Test("the commented file is itself a valid file")
+    func commentedFileLoads() throws {
+        let text = Configuration.commentedFile(Self.options)
+        let uncommented = text.split(separator: "\n").map { line in
+            line.hasPrefix("; ") && line.contains(" = ") ? String(line.dropFirst(2)) : String(line)
+        }
+        let folder = try Posix.makeTemporaryDirectory(prefix: "antenna-configuration")
+        for content in [text, uncommented.joined(separator: "\n")] {
+            try Posix.writeFileAtomically("\(folder)/c", Array(content.utf8), fsync: false)
+            let loaded = try Configuration.load(
+                options: Self.options, file: "\(folder)/c", environment: { _ in nil })
+            #expect(loaded.text("relay", "admission") == "open")
+        }
+        try Posix.removeFile("\(folder)/c")
     }
 }
