@@ -98,7 +98,9 @@ let package = Package(
         tests("Core", "ControlWireTests", ["ControlWire"]),
         tests("Doors", "DoorTests", ["LibeventLoop", "SodiumCrypto", "SQLiteKit", "ZstdKit", "QRKit", "IniKit", "PosixKit"]),
         tests("Shell", "OperationsTests", ["Operations", "PosixKit"]),
-        tests("Shell", "LinkRuntimeTests", ["LinkRuntime", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
+        tests(
+            "Shell", "LinkRuntimeTests",
+            ["LinkRuntime", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
         tests("Shell", "RelayStoreTests", ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
         tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),
         tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
