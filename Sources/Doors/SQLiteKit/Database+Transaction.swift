@@ -1,9 +1,10 @@
 internal import CSQLite
 
 extension Database {
-    /// Runs `body` between BEGIN IMMEDIATE and COMMIT; an error from it, or from COMMIT, rolls everything back.
+    /// Runs `body` between BEGIN IMMEDIATE and COMMIT; an error from either undoes everything.
     ///
-    /// Transactions do not nest: one inside another is our own bug. Use `savepoint` for a part that may fail alone.
+    /// Transactions do not nest: one inside another is our own bug. Use `savepoint` for a part that may
+    /// fail alone.
     @discardableResult
     package func transaction<T>(_ body: () throws -> T) throws -> T {
         try begin()

@@ -3,11 +3,13 @@ import SodiumCrypto
 import Testing
 
 @Suite struct CipherStateTests {
-    private func pair(_ suite: AEADSuite = .chaChaPoly) throws -> (sender: CipherState, receiver: CipherState) {
+    private func pair(_ suite: AEADSuite = .chaChaPoly) throws -> (sender: CipherState, receiver: CipherState)
+    {
         let primitives = TestPrimitives.make(suite)
         let initiator = HandshakeState(pattern: .nx, role: .initiator, prologue: [], primitives: primitives)
         let responder = HandshakeState(
-            pattern: .nx, role: .responder, prologue: [], s: primitives.dh.generateKeyPair(), primitives: primitives)
+            pattern: .nx, role: .responder, prologue: [], s: primitives.dh.generateKeyPair(),
+            primitives: primitives)
         _ = try responder.readMessage(initiator.writeMessage([]))
         _ = try initiator.readMessage(responder.writeMessage([]))
         return (initiator.split().sending, responder.split().receiving)
@@ -31,11 +33,14 @@ import Testing
         receiver.setNonce(.max - 1)
         #expect(try receiver.decryptWithAd([], sender.encryptWithAd([], [5])) == [5])
         #expect(throws: NoiseError.nonceExhausted) { try sender.encryptWithAd([], [5]) }
-        #expect(throws: NoiseError.nonceExhausted) { try receiver.decryptWithAd([], [UInt8](repeating: 0, count: 17)) }
+        #expect(throws: NoiseError.nonceExhausted) {
+            try receiver.decryptWithAd([], [UInt8](repeating: 0, count: 17))
+        }
     }
 
     @Test(arguments: TestPrimitives.suites)
-    func `rekeying changes the key on both sides in the same way and keeps the nonce`(suite: AEADSuite) throws {
+    func `rekeying changes the key on both sides in the same way and keeps the nonce`(suite: AEADSuite) throws
+    {
         var (sender, receiver) = try pair(suite)
         _ = try receiver.decryptWithAd([], sender.encryptWithAd([], []))
         var old = sender

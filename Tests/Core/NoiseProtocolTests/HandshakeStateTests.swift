@@ -13,14 +13,17 @@ import Testing
         let s = primitives.dh.generateKeyPair()
         return (
             HandshakeState(
-                pattern: .nx, role: .initiator, prologue: initiatorPrologue ?? prologue, e: e, primitives: primitives),
+                pattern: .nx, role: .initiator, prologue: initiatorPrologue ?? prologue, e: e,
+                primitives: primitives),
             HandshakeState(pattern: .nx, role: .responder, prologue: prologue, s: s, primitives: primitives),
             s.publicKey
         )
     }
 
     @Test(arguments: TestPrimitives.suites)
-    func `both sides end with the same hash, crossed keys and the responder's static key`(suite: AEADSuite) throws {
+    func `both sides end with the same hash, crossed keys and the responder's static key`(suite: AEADSuite)
+        throws
+    {
         let (initiator, responder, key) = pair(suite)
         #expect(initiator.isOurTurn && !responder.isOurTurn)
         let first = try initiator.writeMessage([])
@@ -71,7 +74,9 @@ import Testing
         #expect(throws: NoiseError.notAuthentic) { try initiator.readMessage(answer) }
     }
 
-    @Test func `a changed bit anywhere in the answer is noticed, and the true answer still works afterwards`() throws {
+    @Test func `a changed bit anywhere in the answer is noticed, and the true answer still works afterwards`()
+        throws
+    {
         let (initiator, responder, _) = pair()
         _ = try responder.readMessage(initiator.writeMessage([]))
         let answer = try responder.writeMessage([1, 2, 3])
@@ -118,7 +123,9 @@ import Testing
 
     @Test func `a message of 65535 bytes is the longest`() throws {
         let (initiator, responder, _) = pair()
-        #expect(throws: NoiseError.tooLong(65536)) { try initiator.writeMessage([UInt8](repeating: 0, count: 65504)) }
+        #expect(throws: NoiseError.tooLong(65536)) {
+            try initiator.writeMessage([UInt8](repeating: 0, count: 65504))
+        }
         let message = try initiator.writeMessage([UInt8](repeating: 0, count: 65503))
         #expect(message.count == 65535)
         #expect(throws: NoiseError.tooLong(65536)) { try responder.readMessage(message + [0]) }

@@ -27,7 +27,9 @@ struct NoiseVector: Decodable, Sendable, CustomTestStringConvertible {
     /// The pattern's name and the suite, or nil for what this room was not made for.
     var kind: (pattern: String, suite: AEADSuite)? {
         let parts = name.split(separator: "_").map(String.init)
-        guard parts.count == 5, parts[0] == "Noise", parts[2] == "25519", parts[4] == "BLAKE2b" else { return nil }
+        guard parts.count == 5, parts[0] == "Noise", parts[2] == "25519", parts[4] == "BLAKE2b" else {
+            return nil
+        }
         switch parts[3] {
         case "AESGCM": return (parts[1], .aesGCM)
         case "ChaChaPoly": return (parts[1], .chaChaPoly)
@@ -79,7 +81,8 @@ extension NoiseVector {
         (ProcessInfo.processInfo.environment["NOISE_VECTORS"] ?? "").split(separator: ":").map(String.init)
     }
 
-    /// The vectors published with the Go package `noise`, where Debian's golang-github-flynn-noise-dev is installed.
+    /// The vectors published with the Go package `noise`, where Debian's golang-github-flynn-noise-dev is
+    /// installed.
     static let debianFile = "/usr/share/gocode/src/github.com/flynn/noise/vectors.txt"
 
     /// Shape: blocks of `name=hex` lines; the messages after the handshake begin with the initiator's.

@@ -82,8 +82,10 @@ private let patterns: [String: HandshakePattern] = Dictionary(
         HandshakePattern(name: "NN", messages: [[.e], [.e, .ee]]),
         HandshakePattern(name: "NK", responderPreMessage: [.s], messages: [[.e, .es], [.e, .ee]]),
         HandshakePattern(name: "XX", messages: [[.e], [.e, .ee, .s, .es], [.s, .se]]),
-        HandshakePattern(name: "XK", responderPreMessage: [.s], messages: [[.e, .es], [.e, .ee], [.s, .se]]),
-        HandshakePattern(name: "IK", responderPreMessage: [.s], messages: [[.e, .es, .s, .ss], [.e, .ee, .se]]),
+        HandshakePattern(
+            name: "XK", responderPreMessage: [.s], messages: [[.e, .es], [.e, .ee], [.s, .se]]),
+        HandshakePattern(
+            name: "IK", responderPreMessage: [.s], messages: [[.e, .es, .s, .ss], [.e, .ee, .se]]),
         HandshakePattern(name: "IX", messages: [[.e, .s], [.e, .ee, .se, .s, .es]]),
         HandshakePattern(
             name: "KK", initiatorPreMessage: [.s], responderPreMessage: [.s],

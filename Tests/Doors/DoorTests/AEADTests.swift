@@ -35,7 +35,8 @@ private let suites: [AEADSuite] = AEADSuite.aesAvailable ? [.chaChaPoly, .aesGCM
         var buffer = plaintext + [UInt8](repeating: 0xff, count: 20)
         buffer.withUnsafeMutableBytes { key.seal($0, plaintextCount: count, nonce: 9) }
         #expect(Array(buffer[..<(count + 16)]) == sealed)
-        #expect(Array(buffer[(count + 16)...]) == [0xff, 0xff, 0xff, 0xff], "nothing after the tag is touched")
+        #expect(
+            Array(buffer[(count + 16)...]) == [0xff, 0xff, 0xff, 0xff], "nothing after the tag is touched")
         buffer.removeLast(4)
         let opened = buffer.withUnsafeMutableBytes { key.open($0, nonce: 9) }
         #expect(opened == count)
@@ -44,7 +45,9 @@ private let suites: [AEADSuite] = AEADSuite.aesAvailable ? [.chaChaPoly, .aesGCM
         var target = [UInt8](repeating: 0, count: count + 16)
         plaintext.withUnsafeBytes { source in
             target.withUnsafeMutableBytes { target in
-                key.seal(source, into: target, nonce: 9, associatedData: UnsafeRawBufferPointer(start: nil, count: 0))
+                key.seal(
+                    source, into: target, nonce: 9,
+                    associatedData: UnsafeRawBufferPointer(start: nil, count: 0))
             }
         }
         #expect(target == sealed, "from one buffer into another")
@@ -106,7 +109,9 @@ private let suites: [AEADSuite] = AEADSuite.aesAvailable ? [.chaChaPoly, .aesGCM
     }
 
     @Test func `what is not a box of ours is refused before any work`() throws {
-        #expect(throws: PassphraseBox.Failure.malformed) { try PassphraseBox.unlock([], passphrase: passphrase) }
+        #expect(throws: PassphraseBox.Failure.malformed) {
+            try PassphraseBox.unlock([], passphrase: passphrase)
+        }
         #expect(throws: PassphraseBox.Failure.malformed) {
             try PassphraseBox.unlock([1] + [UInt8](repeating: 3, count: 57), passphrase: passphrase)
         }

@@ -60,7 +60,9 @@ import Testing
         let file = Array(repeatElement(line, count: 1024).joined())
         #expect(file.count == 1 << 20)
         #expect(try Ini.parse(bytes: file).isEmpty)
-        #expect(throws: Ini.Failure.fileTooLarge(byteCount: (1 << 20) + 1)) { try Ini.parse(bytes: file + [10]) }
+        #expect(throws: Ini.Failure.fileTooLarge(byteCount: (1 << 20) + 1)) {
+            try Ini.parse(bytes: file + [10])
+        }
     }
 
     @Test func `a section's name of 48 bytes is the longest, and none is cut`() throws {
@@ -73,8 +75,12 @@ import Testing
     }
 
     @Test func `bytes that are no text are refused with their line`() {
-        #expect(throws: Ini.Failure.notText(line: 2)) { try Ini.parse(bytes: [UInt8]("a=1\nb=".utf8) + [0, 10]) }
-        #expect(throws: Ini.Failure.notText(line: 1)) { try Ini.parse(bytes: [UInt8]("a=".utf8) + [0xff, 10]) }
+        #expect(throws: Ini.Failure.notText(line: 2)) {
+            try Ini.parse(bytes: [UInt8]("a=1\nb=".utf8) + [0, 10])
+        }
+        #expect(throws: Ini.Failure.notText(line: 1)) {
+            try Ini.parse(bytes: [UInt8]("a=".utf8) + [0xff, 10])
+        }
         #expect(Ini.Failure.notText(line: 7).line == 7)
     }
 }

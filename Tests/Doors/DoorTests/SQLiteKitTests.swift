@@ -7,7 +7,8 @@ final class SQLiteFolder {
     let path: String
 
     init() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("sqlitekit-\(UUID().uuidString)")
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "sqlitekit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         path = url.path
     }
@@ -27,7 +28,8 @@ private func memory() throws -> Database {
     @Test func `every kind of value comes back as it went in`() throws {
         let database = try memory()
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0) }
-        try database.run("INSERT INTO item VALUES (?, ?, ?)", [.integer(.min), .text("na\0me é"), .blob(bytes)])
+        try database.run(
+            "INSERT INTO item VALUES (?, ?, ?)", [.integer(.min), .text("na\0me é"), .blob(bytes)])
         try database.run("INSERT INTO item VALUES (?, ?, ?)", [1, "", .blob([])])
         try database.run(
             "INSERT INTO item VALUES (?, ?, ?)",
@@ -57,7 +59,9 @@ private func memory() throws -> Database {
         #expect(database.lastInsertedRowID == 2)
         #expect(try database.run("UPDATE item SET name = 'c' WHERE id > 1") == 1)
         #expect(try database.run("DELETE FROM item WHERE id = 77") == 0)
-        #expect(try database.run("CREATE TABLE other (id INTEGER) STRICT") == 0, "not the count of the one before")
+        #expect(
+            try database.run("CREATE TABLE other (id INTEGER) STRICT") == 0, "not the count of the one before"
+        )
     }
 
     @Test func `a statement is prepared once per text and reset after use`() throws {
@@ -65,7 +69,8 @@ private func memory() throws -> Database {
         try database.run("INSERT INTO item VALUES (1, 'a', NULL), (2, 'b', NULL)")
         let before = database.cachedStatementCount
         for id in [1, 2, 3] {
-            _ = try database.first("SELECT name FROM item WHERE id >= ? ORDER BY id", [.integer(Int64(id))]) { row in
+            _ = try database.first("SELECT name FROM item WHERE id >= ? ORDER BY id", [.integer(Int64(id))]) {
+                row in
                 row.text(0)
             }
         }
@@ -121,8 +126,12 @@ private func memory() throws -> Database {
         #expect(error?.description.contains("item.id") == true)
         #expect(error?.description.contains("secret") == false)
         #expect(throws: SQLiteError.self) { try database.run("SELECT nothing FROM nowhere") }
-        #expect(throws: SQLiteError.self) { try database.execute("CREATE TABLE a (b INTEGER) STRICT; nonsense") }
-        #expect(throws: SQLiteError.self, "double quotes are for names") { try database.run("SELECT \"text\"") }
+        #expect(throws: SQLiteError.self) {
+            try database.execute("CREATE TABLE a (b INTEGER) STRICT; nonsense")
+        }
+        #expect(throws: SQLiteError.self, "double quotes are for names") {
+            try database.run("SELECT \"text\"")
+        }
     }
 }
 
@@ -230,7 +239,9 @@ private func memory() throws -> Database {
         let error = #expect(throws: SQLiteError.self) {
             try database.transaction {
                 for _ in 0..<100 {
-                    try database.run("INSERT INTO item VALUES (NULL, NULL, ?)", [.blob([UInt8](repeating: 1, count: 4000))])
+                    try database.run(
+                        "INSERT INTO item VALUES (NULL, NULL, ?)", [.blob([UInt8](repeating: 1, count: 4000))]
+                    )
                 }
             }
         }

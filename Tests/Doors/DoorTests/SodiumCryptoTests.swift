@@ -5,7 +5,8 @@ import Testing
     @Test func `the hashes give the published values for "abc"`() {
         let abc = [UInt8]("abc".utf8)
         // Source: FIPS 180-4 examples; RFC 7693, appendix A.
-        #expect(hexText(Sodium.sha256(abc)) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(
+            hexText(Sodium.sha256(abc)) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
         #expect(
             hexText(Sodium.sha512(abc))
                 == "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
@@ -100,7 +101,8 @@ import Testing
                 == "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
                 + "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b")
         #expect(Ed25519.verify(signature: signature, message: [], publicKey: key.publicKey))
-        #expect(hexText(key.seed.copied()) == "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+        #expect(
+            hexText(key.seed.copied()) == "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
     }
 
     @Test func `a signature holds for its message, key and own bytes only`() {
@@ -122,9 +124,11 @@ import Testing
     @Test func `wrong sizes are refused, not read`() {
         let key = Ed25519.KeyPair.generate()
         let signature = Ed25519.sign([1], with: key)
-        #expect(!Ed25519.verify(signature: Array(signature.dropLast()), message: [1], publicKey: key.publicKey))
+        #expect(
+            !Ed25519.verify(signature: Array(signature.dropLast()), message: [1], publicKey: key.publicKey))
         #expect(!Ed25519.verify(signature: signature + [0], message: [1], publicKey: key.publicKey))
-        #expect(!Ed25519.verify(signature: signature, message: [1], publicKey: Array(key.publicKey.dropLast())))
+        #expect(
+            !Ed25519.verify(signature: signature, message: [1], publicKey: Array(key.publicKey.dropLast())))
         #expect(!Ed25519.verify(signature: [], message: [1], publicKey: []))
     }
 
@@ -143,7 +147,8 @@ import Testing
     }
 
     @Test func `a key of small order signs nothing`() {
-        // With the neutral element as key and as R, and S = 0, the bare equation would hold for every message.
+        // With the neutral element as key and as R, and S = 0, the bare equation would hold for every
+        // message.
         let neutral = [1] + [UInt8](repeating: 0, count: 31)
         #expect(
             !Ed25519.verify(
@@ -160,7 +165,8 @@ import Testing
         #expect(hexText(b.publicKey) == "358072d6365880d1aeea329adf9121383851ed21a28e3b75e965d0d2cd166254")
         let shared = X25519.sharedSecret(secret: a.secretKey, public: b.publicKey)
         #expect(
-            shared.map { hexText($0.copied()) } == "9663aa1da97e848a914a436d04163dfbb89178f107f1b5b77ed3854203382854")
+            shared.map { hexText($0.copied()) }
+                == "9663aa1da97e848a914a436d04163dfbb89178f107f1b5b77ed3854203382854")
         #expect(X25519.sharedSecret(secret: b.secretKey, public: a.publicKey) == shared)
     }
 
