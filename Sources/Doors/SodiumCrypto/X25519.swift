@@ -26,13 +26,13 @@ package enum X25519 {
     package static func keyPair(seed: [UInt8]) -> KeyPair { KeyPair(secretKey: SecretBytes(seed)) }
 
     /// The shared secret, or nil when the other's key is of the wrong size or of small order.
-    package static func sharedSecret(secret: SecretBytes, public other: [UInt8]) -> SecretBytes? {
+    package static func sharedSecret(secret: SecretBytes, `public`: [UInt8]) -> SecretBytes? {
         precondition(secret.count == keyByteCount, "an X25519 secret key has 32 bytes")
-        guard other.count == keyByteCount else { return nil }
+        guard `public`.count == keyByteCount else { return nil }
         var code: Int32 = -1
         let shared = unsafe SecretBytes(count: keyByteCount) { out in
             code = unsafe secret.withPointer { secret in
-                unsafe crypto_scalarmult_curve25519(out, secret, other)
+                unsafe crypto_scalarmult_curve25519(out, secret, `public`)
             }
         }
         return code == 0 ? shared : nil
