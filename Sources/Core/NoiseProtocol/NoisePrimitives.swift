@@ -28,7 +28,8 @@ package struct NoisePrimitives: Sendable {
 
         package init(name: String, seal: @escaping Seal, open: @escaping Open) {
             self.name = name
-            (self.seal, self.open) = (seal, open)
+            self.seal = seal
+            self.open = open
         }
     }
 

@@ -1,0 +1,64 @@
+package import ChannelWire
+
+/// A stored entry, ready to send.
+package struct LogEntry: Equatable, Sendable {
+    package let channel: ChannelID
+    package let sequence: Int64
+    /// Units: seconds since 1970, by the relay's clock.
+    package let time: Int64
+    /// Shape: one whole DELIVER frame with its type and length.
+    package let frame: [UInt8]
+}
+
+/// The frames of a log as bytes. They are made once an entry, stored, and sent as they are.
+///
+/// Source: docs/protocol/frames.md.
+enum DeliverFrame {
+    static let type: UInt8 = 0x24
+    /// Where the batch begins: after type, length and sequence.
+    static let batchOffset = 11
+
+    /// Shape: `24 len16 sequence "=" 01 len16 forward`.
+    static func encode(sequence: Int64, forward: [UInt8]) -> [UInt8] {
+        precondition(forward.count <= Limits.batchElementMax, "a log entry fits into a batch")
+        var frame: [UInt8] = []
+        frame.reserveCapacity(batchOffset + 4 + forward.count)
+        frame.append(type)
+        append(word16: 8 + 4 + forward.count, to: &frame)
+        append(int64: sequence, to: &frame)
+        frame.append(UInt8(ascii: "="))
+        frame.append(1)
+        append(word16: forward.count, to: &frame)
+        frame.append(contentsOf: forward)
+        return frame
+    }
+
+    static func append(word16 value: Int, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(truncatingIfNeeded: value >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: value))
+    }
+
+    static func append(int64 value: Int64, to bytes: inout [UInt8]) {
+        for shift in stride(from: 56, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> Int64(shift)))
+        }
+    }
+}
+
+/// Why a range of sequences is not delivered.
+package enum GapReason: UInt8, Sendable {
+    case pruned = 1
+    case epoch = 2
+    case erased = 3
+}
+
+package enum GapFrame {
+    /// Shape: `25 00 11 from to reason`.
+    package static func encode(from: Int64, to: Int64, reason: GapReason) -> [UInt8] {
+        var frame: [UInt8] = [0x25, 0, 17]
+        DeliverFrame.append(int64: from, to: &frame)
+        DeliverFrame.append(int64: to, to: &frame)
+        frame.append(reason.rawValue)
+        return frame
+    }
+}

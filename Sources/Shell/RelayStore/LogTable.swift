@@ -1,0 +1,222 @@
+import ChannelWire
+import RelayCore
+import SQLiteKit
+import SodiumCrypto
+
+/// The logs of all channels: appending, finding, erasing, pruning.
+///
+/// The counters of a channel's log live in its `ChannelState`; every method here keeps them right.
+struct LogTable {
+    let database: Database
+
+    /// What is already stored under one author's message id.
+    struct Stored {
+        let sequence: Int64
+        let digest: [UInt8]
+        let tag: String
+    }
+
+    struct Draft {
+        let author: MemberID
+        let messageID: MessageID
+        let tag: String
+        /// The message that this one changes, by the same author: it goes when that one is deleted.
+        let amends: MessageID?
+        /// The forward element that readers get.
+        let forward: [UInt8]
+    }
+
+    // MARK: Appending
+
+    /// Stores the next entry of a channel and answers it ready to send.
+    func append(_ draft: Draft, digest: [UInt8], to channel: ChannelState) throws(SQLiteError) -> LogEntry {
+        let sequence = channel.head + 1
+        let frame = DeliverFrame.encode(sequence: sequence, forward: draft.forward)
+        try database.run(
+            """
+            INSERT INTO log (channel, sequence, time, author, message_id, tag, amends, digest, frame)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .integer(channel.row), .integer(sequence), .integer(channel.time), .blob(draft.author.bytes),
+                .blob(draft.messageID.bytes), .text(draft.tag), SQLiteValue(draft.amends?.bytes), .blob(digest),
+                .blob(frame),
+            ])
+        channel.head = sequence
+        channel.count += 1
+        channel.bytes += Int64(frame.count)
+        channel.isDirty = true
+        return LogEntry(channel: channel.id, sequence: sequence, time: channel.time, frame: frame)
+    }
+
+    // MARK: Finding
+
+    func find(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError) -> Stored? {
+        try database.first(
+            "SELECT sequence, digest, tag FROM log WHERE channel = ? AND author = ? AND message_id = ?",
+            [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
+        ) { Stored(sequence: $0.int64(0), digest: $0.blob(1), tag: $0.text(2)) }
+    }
+
+    func isErased(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError) -> Bool {
+        try database.first(
+            "SELECT 1 FROM tombstones WHERE channel = ? AND author = ? AND message_id = ?",
+            [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
+        ) { _ in true } ?? false
+    }
+
+    /// The sequence of the `count`-th newest stored entry; nil when there are fewer.
+    func newest(_ count: Int, in channel: ChannelState) throws(SQLiteError) -> Int64? {
+        try database.first(
+            "SELECT sequence FROM log WHERE channel = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?",
+            [.integer(channel.row), .integer(Int64(count - 1))]
+        ) { $0.int64(0) }
+    }
+
+    // MARK: Erasing
+
+    /// Erases a message and its edits, and keeps its id from ever being taken again.
+    func erase(_ author: MemberID, _ message: MessageID, in channel: ChannelState, now: Int64) throws(SQLiteError) {
+        let values: [SQLiteValue] = [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
+        // Also when the message has not come yet, or was pruned: it must not appear later.
+        try database.run(
+            """
+            INSERT OR IGNORE INTO tombstones (channel, author, message_id, erased_at)
+            SELECT ?1, ?2, ?3, ?4 UNION ALL
+            SELECT channel, author, message_id, ?4 FROM log WHERE channel = ?1 AND author = ?2 AND amends = ?3
+            """, values + [.integer(now)])
+        try remove("channel = ?1 AND author = ?2 AND (message_id = ?3 OR amends = ?3)", values, in: channel)
+    }
+
+    /// Erases all content messages of one author.
+    func eraseAll(of author: MemberID, in channel: ChannelState, now: Int64) throws(SQLiteError) {
+        let content = "channel = ?1 AND author = ?2 AND tag IN ('x.msg.new', 'x.msg.update')"
+        let values: [SQLiteValue] = [.integer(channel.row), .blob(author.bytes)]
+        try database.run(
+            """
+            INSERT OR IGNORE INTO tombstones (channel, author, message_id, erased_at)
+            SELECT channel, author, message_id, ?3 FROM log WHERE \(content)
+            """, values + [.integer(now)])
+        try remove(content, values, in: channel)
+    }
+
+    private func remove(_ where_: String, _ values: [SQLiteValue], in channel: ChannelState) throws(SQLiteError) {
+        let size =
+            try database.first("SELECT coalesce(sum(length(frame)), 0) FROM log WHERE \(where_)", values) {
+                $0.int64(0)
+            } ?? 0
+        let removed = try database.run("DELETE FROM log WHERE \(where_)", values)
+        channel.count -= Int64(removed)
+        channel.bytes -= size
+        channel.isDirty = true
+    }
+
+    // MARK: Pruning
+
+    /// Drops the oldest entries until the excess is gone. The newest entry always stays.
+    func prune(_ excess: Retention.Excess, in channel: ChannelState) throws(SQLiteError) -> Pruned {
+        var messages: Int64 = 0
+        var bytes: Int64 = 0
+        var last: Int64?
+        try database.forEach(
+            "SELECT sequence, length(frame) FROM log WHERE channel = ? AND sequence < ? ORDER BY sequence",
+            [.integer(channel.row), .integer(channel.head)]
+        ) { row in
+            guard messages < excess.messages || bytes < excess.bytes else { return .stop }
+            messages += 1
+            bytes += row.int64(1)
+            last = row.int64(0)
+            return .next
+        }
+        guard let last else { return Pruned() }
+        return try prune(through: last, in: channel)
+    }
+
+    /// Drops every entry up to a sequence.
+    func prune(through last: Int64, in channel: ChannelState) throws(SQLiteError) -> Pruned {
+        guard last >= channel.first else { return Pruned() }
+        let values: [SQLiteValue] = [.integer(channel.row), .integer(last)]
+        let before = (channel.count, channel.bytes)
+        try remove("channel = ? AND sequence <= ?", values, in: channel)
+        // Erased entries right after the cut are as gone as those before it.
+        let oldest = try database.first(
+            "SELECT sequence FROM log WHERE channel = ? ORDER BY sequence LIMIT 1", [.integer(channel.row)]
+        ) { $0.int64(0) }
+        channel.first = oldest ?? channel.head + 1
+        return Pruned(messages: before.0 - channel.count, bytes: before.1 - channel.bytes)
+    }
+
+    /// Forgets the oldest deletions beyond what is remembered per channel.
+    func boundTombstones(in channel: ChannelState) throws(SQLiteError) {
+        try database.run(
+            """
+            DELETE FROM tombstones WHERE channel = ?1 AND erased_at < (
+                SELECT erased_at FROM tombstones WHERE channel = ?1
+                ORDER BY erased_at DESC LIMIT 1 OFFSET ?2)
+            """, [.integer(channel.row), .integer(tombstonesMax)])
+    }
+
+    /// The newest sequence among entries older than a time; nil when there is none.
+    func newestBefore(time: Int64, in channel: ChannelState) throws(SQLiteError) -> Int64? {
+        try LogSearch(database: database, channel: channel.row).lastSequence(before: time, head: channel.head)
+    }
+}
+
+/// What pruning took away.
+package struct Pruned: Equatable, Sendable {
+    package var messages: Int64 = 0
+    package var bytes: Int64 = 0
+
+    package static func += (left: inout Pruned, right: Pruned) {
+        left.messages += right.messages
+        left.bytes += right.bytes
+    }
+}
+
+/// Finds a place in a log by time. Times rise with the sequence, so no index is needed.
+struct LogSearch {
+    let database: Database
+    let channel: Int64
+
+    /// The newest stored sequence whose time is before `time`. Cost: O(log n) look-ups.
+    func lastSequence(before time: Int64, head: Int64) throws(SQLiteError) -> Int64? {
+        guard var low = try edge("ORDER BY sequence LIMIT 1"), low.time < time else { return nil }
+        guard let high = try edge("ORDER BY sequence DESC LIMIT 1") else { return nil }
+        if high.time < time { return high.sequence }
+        // low is before the time, `end` is not.
+        var end = high.sequence
+        while end - low.sequence > 1 {
+            let middle = low.sequence + (end - low.sequence) / 2
+            let found = try database.first(
+                "SELECT sequence, time FROM log WHERE channel = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1",
+                [.integer(channel), .integer(middle)]
+            ) { (sequence: $0.int64(0), time: $0.int64(1)) }
+            guard let found else { return low.sequence }
+            if found.time < time {
+                // Nothing is stored between `found` and `middle`.
+                if found.sequence == low.sequence {
+                    let next = try database.first(
+                        "SELECT sequence, time FROM log WHERE channel = ? AND sequence > ? ORDER BY sequence LIMIT 1",
+                        [.integer(channel), .integer(middle)]
+                    ) { (sequence: $0.int64(0), time: $0.int64(1)) }
+                    guard let next, next.time < time else { return low.sequence }
+                    low = next
+                } else {
+                    low = found
+                }
+            } else {
+                end = found.sequence
+            }
+        }
+        return low.sequence
+    }
+
+    private func edge(_ order: String) throws(SQLiteError) -> (sequence: Int64, time: Int64)? {
+        try database.first("SELECT sequence, time FROM log WHERE channel = ? \(order)", [.integer(channel)]) {
+            (sequence: $0.int64(0), time: $0.int64(1))
+        }
+    }
+}
+
+/// So many deletions are remembered per channel; older ones than these are past any retention.
+private let tombstonesMax: Int64 = 100_000

@@ -1,0 +1,240 @@
+import ChannelWire
+import PosixKit
+import RelayCore
+import SQLiteKit
+import SodiumCrypto
+
+/// The one writer of a relay's state: it decides by the machines of RelayCore, inside transactions.
+///
+/// ```
+///   commands ──▶ perform ──▶ BEGIN IMMEDIATE, decide and apply each, COMMIT ──▶ replies, notices
+///                              on any failure: ROLLBACK, caches dropped, each command again on its own
+/// ```
+///
+/// A reply exists only when the commit that holds its effect has reached the disk. Thread: one, the first that uses it
+/// after opening.
+package final class RelayLedger {
+    package let directory: String
+    /// Names this database's log. Shape: 8 bytes.
+    package let epoch: [UInt8]
+    /// May be changed between batches.
+    package var options: LedgerOptions {
+        didSet { if options.quotaBytes != oldValue.quotaBytes { applyQuota() } }
+    }
+
+    let state: StateDirectory
+    let database: Database
+    let book: ChannelBook
+    let log: LogTable
+    let members: MemberTable
+    /// What the batch at work will tell others.
+    var notices: [LedgerNotice] = []
+    /// Erased text still stands in the write-ahead log.
+    var needsScrubbing = false
+
+    /// Opens the state in a directory, creating it when there is none, and holds its lock until `close`.
+    package init(directory: String, options: LedgerOptions = LedgerOptions()) throws(RelayStoreError) {
+        self.directory = directory
+        self.options = options
+        let state = try StateDirectory(directory)
+        let database = try state.openDatabase()
+        epoch = try storing(state.databasePath) { try LogEpoch.settle(database, in: state) }
+        self.state = state
+        self.database = database
+        book = ChannelBook(database)
+        log = LogTable(database: database)
+        members = MemberTable(database: database)
+        applyQuota()
+        database.detachFromThread()
+    }
+
+    // MARK: Batches
+
+    /// Carries out commands in one transaction, and answers them in order.
+    ///
+    /// Units: `now` in seconds since 1970; entries are stamped with it.
+    package func perform(_ commands: [LedgerCommand], now: Int64) -> LedgerBatch {
+        guard !commands.isEmpty else { return LedgerBatch() }
+        let hasRoom = hasRoomToGrow()
+        switch attempt(commands, hasRoom, now) {
+        case .success(let batch):
+            return batch
+        case .failure(let error):
+            guard commands.count > 1 else {
+                return LedgerBatch(replies: [.failed(LedgerFailure(error))])
+            }
+        }
+        // One command may have spoiled it for the others.
+        var whole = LedgerBatch()
+        for command in commands {
+            switch attempt([command], hasRoom, now) {
+            case .success(let batch):
+                whole.replies += batch.replies
+                whole.notices += batch.notices
+            case .failure(let error):
+                whole.replies.append(.failed(LedgerFailure(error)))
+            }
+        }
+        return whole
+    }
+
+    /// Carries out one command.
+    package func perform(_ command: LedgerCommand, now: Int64) -> LedgerBatch {
+        perform([command], now: now)
+    }
+
+    private func attempt(
+        _ commands: [LedgerCommand], _ hasRoom: Bool, _ now: Int64
+    ) -> Result<LedgerBatch, SQLiteError> {
+        notices = []
+        var replies: [LedgerReply] = []
+        replies.reserveCapacity(commands.count)
+        do throws(SQLiteError) {
+            try database.begin()
+            for command in commands {
+                if !hasRoom, command.grows {
+                    replies.append(.failed(.storageFull))
+                } else {
+                    replies.append(try carryOut(command, now))
+                }
+            }
+            try book.flush()
+            try database.commit()
+        } catch {
+            database.rollback()
+            // What is in memory may hold what was rolled back.
+            book.dropAll()
+            notices = []
+            return .failure(error)
+        }
+        let batch = LedgerBatch(replies: replies, notices: notices)
+        notices = []
+        return .success(batch)
+    }
+
+    private func carryOut(_ command: LedgerCommand, _ now: Int64) throws(SQLiteError) -> LedgerReply {
+        switch command {
+        case .openControl(let control): try openControl(control)
+        case .invite(let invite): try self.invite(invite, now)
+        case .putRecord(let put): try putRecord(put, now)
+        case .applyRoster(let roster): try applyRoster(roster, now)
+        case .record(let channel): try record(channel)
+        case .join(let join): try self.join(join, now)
+        case .attach(let attach): try self.attach(attach)
+        case .publish(let publish): .published(try self.publish(publish, now))
+        case .leave(let selector, let word): try leave(selector, word, now)
+        case .allow(let selector, let word): try allow(selector, word, now)
+        case .acceptInvitation(let selector, let word): try acceptInvitation(selector, word, now)
+        case .rejectInvitation(let selector, let word): try rejectInvitation(selector, word, now)
+        case .forget(let selector, let word): try forget(selector, word, now)
+        case .prune(let selector, let word): try prune(selector, word, now)
+        case .listChannels: .channels(try listChannels())
+        case .listInvitations: .invitations(try listInvitations())
+        case .listAudit(let limit): .audit(try listAudit(limit))
+        case .members(let selector, let after, let limit): try listMembers(selector, after, limit)
+        case .status: .status(try status())
+        }
+    }
+
+    // MARK: Room
+
+    private func applyQuota() {
+        let pageSize = 4096
+        let pages = options.quotaBytes.map { max(1, ($0 + options.quotaSlackBytes) / Int64(pageSize)) }
+        _ = try? database.setPragma("max_page_count", to: Int(clamping: pages ?? 4_294_967_294))
+    }
+
+    /// Whether messages, members and channels may be added now.
+    private func hasRoomToGrow() -> Bool {
+        if options.volumeReserveBytes > 0, let free = try? Posix.freeBytes(directory),
+            free < UInt64(options.volumeReserveBytes)
+        {
+            return false
+        }
+        guard let quota = options.quotaBytes, let used = try? usedBytes() else { return true }
+        return used < quota
+    }
+
+    /// What the database holds, without pages that are free in it.
+    func usedBytes() throws(SQLiteError) -> Int64 {
+        try number("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+    }
+
+    func number(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int64 {
+        try database.first(sql, values) { $0.int64(0) } ?? 0
+    }
+
+    // MARK: Between batches
+
+    /// Gives freed pages back to the disk and wipes erased text out of the write-ahead log.
+    ///
+    /// Call it now and then, and after pruning. A reader in the middle of a page only makes it do less.
+    package func maintain() {
+        _ = try? database.execute("PRAGMA incremental_vacuum(2000)")
+        let result = try? database.checkpoint(.truncate)
+        if result != nil { needsScrubbing = false }
+    }
+
+    /// Whether text that was erased still stands in the write-ahead log.
+    package var wantsMaintenance: Bool { needsScrubbing }
+
+    /// Writes a whole copy of the database, checked, for use in another directory.
+    package func backup(to path: String) throws(RelayStoreError) {
+        try storing(path) {
+            let unfinished = path + ".new"
+            try Posix.removeFile(unfinished)
+            try Posix.writeFileAtomically(unfinished, [], mode: 0o600)
+            let copy = try Database(path: unfinished, mode: .readWrite)
+            let work = try Backup(from: database, to: copy)
+            while try work.step(pages: 1000) == .more {}
+            try copy.setPragma("journal_mode", to: "DELETE")
+            try LogEpoch.markCopy(copy)
+            let faults = try copy.quickCheck()
+            copy.close()
+            guard faults.isEmpty else {
+                throw RelayStoreError.corrupt(path: directory, reason: faults.joined(separator: "; "))
+            }
+            try Posix.rename(unfinished, to: path)
+            try Posix.syncDirectory(of: path)
+        }
+    }
+
+    /// Checks the structure of the database. Shape: one line a fault, empty when it is sound.
+    package func check() throws(RelayStoreError) -> [String] {
+        try storing(state.databasePath) { try database.quickCheck() }
+    }
+
+    /// Lets go of the database, leaving it clean.
+    package func close() {
+        try? LogEpoch.renew(database, in: state)
+        _ = try? database.checkpoint(.truncate)
+        database.close()
+    }
+}
+
+@available(*, unavailable)
+extension RelayLedger: Sendable {}
+
+/// What came of a batch.
+package struct LedgerBatch: Sendable {
+    /// One a command, in order.
+    package var replies: [LedgerReply] = []
+    /// What others must learn of, in the order in which it happened.
+    package var notices: [LedgerNotice] = []
+}
+
+extension LedgerFailure {
+    init(_ error: SQLiteError) {
+        self = error.isFull ? .storageFull : .internal(error.description)
+    }
+}
+
+extension LedgerCommand {
+    /// It stores what peers send, so it waits while the disk is full. What reads, and what an operator does, goes on.
+    var grows: Bool {
+        switch self {
+        case .invite, .putRecord, .applyRoster, .join, .publish: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import PosixKit
+import SQLiteKit
+
+/// The directory that holds a relay's state, checked, locked and ready to be opened.
+///
+/// ```
+/// relay.db        the database (with -wal and -shm while it is open)
+/// relay.lock      held by the relay that works here
+/// relay.instance  proves that relay.db was not replaced by an older copy
+/// ```
+///
+/// Everything that can be refused is refused before the first byte is written: somebody else's directory stays as it is.
+package final class StateDirectory {
+    package let path: String
+    private let lock: FileLock
+
+    package var databasePath: String { path + "/" + StateDirectory.databaseName }
+    var instancePath: String { path + "/relay.instance" }
+
+    package static let databaseName = "relay.db"
+    package static let lockName = "relay.lock"
+
+    /// Checks and locks the directory, creating it (mode 0700) when there is none.
+    package init(_ path: String) throws(RelayStoreError) {
+        self.path = path
+        try StateDirectory.inspect(path)
+        do throws(PosixError) {
+            try Posix.createDirectory(path, mode: 0o700)
+        } catch {
+            throw .cannotCreate(path: path, reason: error.description)
+        }
+        let held: FileLock?
+        do throws(PosixError) {
+            held = try FileLock(path: path + "/" + StateDirectory.lockName)
+        } catch {
+            throw .cannotCreate(path: path, reason: error.description)
+        }
+        guard let held else { throw .inUse(path: path) }
+        lock = held
+    }
+
+    /// Looks at a directory without changing anything: refuses what is not a relay's, or a newer relay's.
+    package static func inspect(_ path: String) throws(RelayStoreError) {
+        guard let status = Posix.status(path) else { return }
+        guard status.isDirectory else { throw .cannotCreate(path: path, reason: "it is not a directory") }
+        let file = path + "/" + databaseName
+        guard let database = Posix.status(file) else { return }
+        guard database.isRegular else { throw .foreign(path: file, reason: "it is not a file") }
+        try inspectHeader(of: file)
+        guard Posix.isWritable(file), Posix.isWritable(path) else {
+            throw .cannotCreate(path: file, reason: "it is not writable")
+        }
+    }
+
+    /// Source: "Database File Format", section 1.3: the magic at 0, the user version at 60, the application id at 68.
+    static func inspectHeader(of file: String) throws(RelayStoreError) {
+        let header: [UInt8]
+        do throws(PosixError) {
+            header = try Posix.readPrefix(file, count: 100)
+        } catch {
+            throw .cannotCreate(path: file, reason: error.description)
+        }
+        guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+            throw .foreign(path: file, reason: "it is not a database")
+        }
+        let id = word32(header, 68)
+        guard id == Schema.applicationID else {
+            throw .foreign(path: file, reason: "its application id is \(id)")
+        }
+        let version = word32(header, 60)
+        guard version <= Schema.latest else {
+            throw .tooNew(path: file, version: version, supported: Schema.latest)
+        }
+    }
+
+    private static func word32(_ bytes: [UInt8], _ offset: Int) -> Int32 {
+        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int32($1) }
+    }
+
+    // MARK: Opening the database
+
+    /// Opens the database, creating or migrating it as needed.
+    func openDatabase() throws(RelayStoreError) -> Database {
+        try storing(databasePath) {
+            if !Posix.exists(databasePath) { try create() }
+            let database = try Database(path: databasePath, mode: .readWrite)
+            guard try database.applicationID == Schema.applicationID else {
+                throw RelayStoreError.foreign(path: databasePath, reason: "its application id is another")
+            }
+            let version = try database.userVersion
+            guard version <= Schema.latest else {
+                throw RelayStoreError.tooNew(path: databasePath, version: version, supported: Schema.latest)
+            }
+            try StateDirectory.configure(database)
+            try Migration.run(on: database, from: version)
+            return database
+        }
+    }
+
+    /// Makes the database under another name first: a half-made one is never taken for a relay's.
+    private func create() throws {
+        let unfinished = databasePath + ".new"
+        try Posix.removeFile(unfinished)
+        try Posix.removeFile(unfinished + "-journal")
+        // SQLite gives its other files the mode of this one.
+        try Posix.writeFileAtomically(unfinished, [], mode: 0o600)
+        let database = try Database(path: unfinished, mode: .readWrite)
+        // Must stand before the first table; freed pages can then be given back to the disk.
+        try database.setPragma("auto_vacuum", to: "INCREMENTAL")
+        try database.setApplicationID(Schema.applicationID)
+        try Migration.run(on: database, from: 0)
+        try database.setPragma("journal_mode", to: "WAL")
+        database.close()
+        try Posix.rename(unfinished, to: databasePath)
+        try Posix.syncDirectory(of: databasePath)
+    }
+
+    private static func configure(_ database: Database) throws(SQLiteError) {
+        try database.setPragma("journal_mode", to: "WAL")
+        // A commit has reached the disk when it returns: acknowledgements rest on this.
+        try database.setPragma("synchronous", to: "FULL")
+        try database.setPragma("foreign_keys", to: "ON")
+        // What is deleted is overwritten, not only forgotten.
+        try database.setPragma("secure_delete", to: "ON")
+        try database.setPragma("journal_size_limit", to: 16 << 20)
+        try database.setPragma("wal_autocheckpoint", to: 1000)
+    }
+}
+
+/// Runs what may fail in any of the ways below this room, and names the failure in its terms.
+func storing<T>(_ path: String, _ body: () throws -> T) throws(RelayStoreError) -> T {
+    do {
+        return try body()
+    } catch let error as RelayStoreError {
+        throw error
+    } catch let error as SQLiteError {
+        throw RelayStoreError(error, path: path)
+    } catch let error as PosixError {
+        throw error.isNoSpace ? .full : .cannotCreate(path: path, reason: error.description)
+    } catch {
+        preconditionFailure("nothing else is thrown below the store: \(error)")
+    }
+}

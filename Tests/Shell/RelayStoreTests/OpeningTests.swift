@@ -1,0 +1,188 @@
+import PosixKit
+import RelayStore
+import SQLiteKit
+import Testing
+
+@Suite("Opening a state directory")
+struct OpeningTests {
+    @Test("a new directory is private, and so is everything in it")
+    func modes() throws {
+        let parent = try TemporaryDirectory()
+        let path = parent.path + "/deep/state"
+        let ledger = try RelayLedger(directory: path)
+        #expect(Posix.status(path)?.mode == 0o700)
+        for name in try Posix.list(path) {
+            #expect(Posix.status(path + "/" + name)?.mode == 0o600, "\(name)")
+        }
+        ledger.close()
+    }
+
+    @Test("a second relay is refused while the first works")
+    func inUse() throws {
+        let directory = try TemporaryDirectory()
+        let first = try RelayLedger(directory: directory.path)
+        let error = #expect(throws: RelayStoreError.self) { try RelayLedger(directory: directory.path) }
+        #expect(error == .inUse(path: directory.path))
+        #expect(error?.exitCode == 75)
+        first.close()
+    }
+
+    @Test("the lock is free again after closing")
+    func reopen() throws {
+        let directory = try TemporaryDirectory()
+        do {
+            let first = try RelayLedger(directory: directory.path)
+            first.close()
+        }
+        let second = try RelayLedger(directory: directory.path)
+        second.close()
+    }
+
+    /// Refuses to open, and leaves every byte and every name as it was.
+    private func expectUntouched(_ directory: TemporaryDirectory, exitCode: Int32) throws -> RelayStoreError? {
+        let before = try directory.content()
+        let error = #expect(throws: RelayStoreError.self) { try RelayLedger(directory: directory.path) }
+        #expect(error?.exitCode == exitCode)
+        #expect(try directory.content() == before)
+        return error
+    }
+
+    @Test("a file that is no database is refused with 65 and stays as it was")
+    func notADatabase() throws {
+        let directory = try TemporaryDirectory()
+        try Posix.writeFileAtomically(directory.path + "/relay.db", Array("my diary".utf8))
+        _ = try expectUntouched(directory, exitCode: 65)
+    }
+
+    @Test("an empty file is not taken for a database of ours")
+    func emptyFile() throws {
+        let directory = try TemporaryDirectory()
+        try Posix.writeFileAtomically(directory.path + "/relay.db", [])
+        _ = try expectUntouched(directory, exitCode: 65)
+    }
+
+    @Test("another program's database is refused with 65 and stays as it was")
+    func foreign() throws {
+        let directory = try TemporaryDirectory()
+        let other = try Database(path: directory.path + "/relay.db", mode: .create)
+        try other.setApplicationID(7)
+        try other.execute("CREATE TABLE diary (page TEXT)")
+        other.close()
+        guard case .foreign = try expectUntouched(directory, exitCode: 65) else {
+            Issue.record("the database was not recognised as foreign")
+            return
+        }
+    }
+
+    @Test("a newer relay's database is refused with 65 and stays as it was")
+    func tooNew() throws {
+        let directory = try TemporaryDirectory()
+        do {
+            let ledger = try RelayLedger(directory: directory.path)
+            ledger.close()
+        }
+        let database = try Database(path: directory.path + "/relay.db", mode: .readWrite)
+        try database.setUserVersion(Schema.latest + 1)
+        database.close()
+        let error = try expectUntouched(directory, exitCode: 65)
+        #expect(
+            error
+                == .tooNew(
+                    path: directory.path + "/relay.db", version: Schema.latest + 1, supported: Schema.latest))
+    }
+
+    @Test("a damaged database is refused with 65")
+    func corrupt() throws {
+        let directory = try TemporaryDirectory()
+        do {
+            let ledger = try RelayLedger(directory: directory.path)
+            ledger.close()
+        }
+        var bytes = try Posix.readFile(directory.path + "/relay.db")
+        for index in 100..<bytes.count { bytes[index] = 0xA5 }
+        try Posix.writeFileAtomically(directory.path + "/relay.db", bytes)
+        let error = #expect(throws: RelayStoreError.self) { try RelayLedger(directory: directory.path) }
+        #expect(error?.exitCode == 65)
+    }
+
+    @Test("a path below a file cannot be created: 73")
+    func cannotCreate() throws {
+        let parent = try TemporaryDirectory()
+        try Posix.writeFileAtomically(parent.path + "/file", Array("x".utf8))
+        for path in [parent.path + "/file", parent.path + "/file/state"] {
+            let error = #expect(throws: RelayStoreError.self) { try RelayLedger(directory: path) }
+            #expect(error?.exitCode == 73)
+        }
+        #expect(try parent.content() == ["file": Array("x".utf8)])
+    }
+
+    @Test("a creation that was interrupted is started again")
+    func interruptedCreation() throws {
+        let directory = try TemporaryDirectory()
+        try Posix.writeFileAtomically(directory.path + "/relay.db.new", Array("half".utf8))
+        let ledger = try RelayLedger(directory: directory.path)
+        #expect(try Posix.list(directory.path).contains("relay.db.new") == false)
+        ledger.close()
+    }
+}
+
+@Suite("The epoch of the log")
+struct EpochTests {
+    private func epoch(_ directory: TemporaryDirectory) throws -> [UInt8] {
+        let ledger = try RelayLedger(directory: directory.path)
+        defer { ledger.close() }
+        return ledger.epoch
+    }
+
+    @Test("it stays over restarts, also after a crash")
+    func stays() throws {
+        let directory = try TemporaryDirectory()
+        let first = try epoch(directory)
+        #expect(first.count == 8)
+        #expect(try epoch(directory) == first)
+        do {
+            // Not closed: the lock goes with the object, the files stay as after a crash.
+            let crashed = try RelayLedger(directory: directory.path)
+            #expect(crashed.epoch == first)
+        }
+        #expect(try epoch(directory) == first)
+    }
+
+    @Test("it changes when an older database takes the place of the newer one")
+    func restoredDatabase() throws {
+        let directory = try TemporaryDirectory()
+        let saved = try TemporaryDirectory()
+        let first = try epoch(directory)
+        try directory.copy(to: saved, only: ["relay.db"])
+        #expect(try epoch(directory) == first)
+        let old = try Posix.readFile(saved.path + "/relay.db")
+        try Posix.writeFileAtomically(directory.path + "/relay.db", old)
+        #expect(try epoch(directory) != first)
+    }
+
+    @Test("it changes when a copy of the whole directory is put to work")
+    func copiedDirectory() throws {
+        let directory = try TemporaryDirectory()
+        let copy = try TemporaryDirectory()
+        let first = try epoch(directory)
+        try directory.copy(to: copy)
+        #expect(try epoch(copy) != first)
+        #expect(try epoch(directory) == first)
+    }
+
+    @Test("it changes when a backup is put in the place of the database")
+    func backup() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        let first = ledger.epoch
+        let file = directory.path + "/backup.db"
+        try ledger.backup(to: file)
+        ledger.close()
+        let bytes = try Posix.readFile(file)
+        try Posix.writeFileAtomically(directory.path + "/relay.db", bytes)
+        withExtendedLifetime(ledger) {}
+        let other = try TemporaryDirectory()
+        try Posix.writeFileAtomically(other.path + "/relay.db", bytes)
+        #expect(try epoch(other) != first)
+    }
+}
