@@ -98,11 +98,13 @@ let package = Package(
         tests("Core", "ControlWireTests", ["ControlWire"]),
         tests("Doors", "DoorTests", ["LibeventLoop", "SodiumCrypto", "SQLiteKit", "ZstdKit", "QRKit", "IniKit", "PosixKit"]),
         tests("Shell", "OperationsTests", ["Operations", "PosixKit"]),
-        tests("Shell", "LinkRuntimeTests", ["LinkRuntime", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
-        tests("Shell", "RelayStoreTests", ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
+        tests(
+            "Shell", "LinkRuntimeTests",
+            ["LinkRuntime", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
+        tests("Shell", "RelayStoreTests", ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
         tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),
         tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests("Shell", "ChannelClientTests", ["ChannelClient", "RelayServer"]),
-        tests("Tidy", "TidyTests", []),
+        tests("Tidy", "TidyTests", ["ChannelWire"]),
     ]
 )

@@ -14,7 +14,7 @@ package struct Roster: Hashable, Sendable {
 
     package init(entries: [Entry] = []) { self.entries = entries }
 
-    /// - Throws: `WireError` over 256 entries or 32768 bytes, or when anything follows.
+    /// - Throws: `WireError` over 256 entries or 32768 bytes, for another role, a repeated member, or when anything follows.
     package init(blob: [UInt8]) throws(WireError) {
         guard blob.count <= Limits.rosterBlobMax else { throw .tooLarge(limit: Limits.rosterBlobMax, have: blob.count) }
         var reader = ByteReader(blob)
@@ -25,10 +25,12 @@ package struct Roster: Hashable, Sendable {
             let member = try reader.memberID()
             let key = try reader.publicKey()
             let role = Role(text: try reader.text8())
+            guard role.isRosterRole else { throw .malformed("a roster role is member, moderator or admin") }
             _ = try reader.word16()
             entries.append(Entry(member: member, key: key, role: role))
         }
         try reader.expectEnd()
+        guard Set(entries.map(\.member)).count == entries.count else { throw .malformed("a member is listed twice") }
         self.entries = entries
     }
 

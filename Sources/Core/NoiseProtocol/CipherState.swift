@@ -1,4 +1,6 @@
-/// A cipher key and the counter of its nonces. Source: The Noise Protocol Framework, revision 34, section 5.1.
+/// A cipher key and the counter of its nonces.
+///
+/// Source: The Noise Protocol Framework, revision 34, section 5.1.
 package struct CipherState: Sendable {
     private let primitives: NoisePrimitives
     private var k: [UInt8]?

@@ -10,7 +10,8 @@ package struct HandshakePattern: Sendable {
     package let messages: [[Token]]
 
     package init(
-        name: String, initiatorPreMessage: [Token] = [], responderPreMessage: [Token] = [], messages: [[Token]]
+        name: String, initiatorPreMessage: [Token] = [], responderPreMessage: [Token] = [],
+        messages: [[Token]]
     ) {
         precondition(
             (initiatorPreMessage + responderPreMessage).allSatisfy { $0 == .e || $0 == .s },

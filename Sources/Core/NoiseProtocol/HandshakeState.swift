@@ -36,9 +36,10 @@ package final class HandshakeState {
 
     /// Begins a handshake.
     ///
-    /// `s` is our static key where the pattern has one, `rs` the other's where the pattern knows it beforehand. A
-    /// preset `e` is used instead of a fresh one: who sends the public key of `e` before the prologue is known makes
-    /// the state afterwards, writes the message again and drops it. Such a key must serve one handshake only.
+    /// `s` is our static key where the pattern has one, `rs` the other's where the pattern knows it
+    /// beforehand. A preset `e` is used instead of a fresh one: who sends the public key of `e` before the
+    /// prologue is known makes the state afterwards, writes the message again and drops it. Such a key must
+    /// serve one handshake only.
     package init(
         pattern: HandshakePattern, role: Role, prologue: [UInt8], s: DHKeyPair? = nil, e: DHKeyPair? = nil,
         rs: [UInt8]? = nil, primitives: NoisePrimitives
@@ -47,7 +48,8 @@ package final class HandshakeState {
         self.role = role
         self.primitives = primitives
         self.s = s
-        protocolName = "Noise_\(pattern.name)_\(primitives.dh.name)_\(primitives.cipher.name)_\(primitives.hash.name)"
+        protocolName =
+            "Noise_\(pattern.name)_\(primitives.dh.name)_\(primitives.cipher.name)_\(primitives.hash.name)"
         var symmetricState = SymmetricState(protocolName: protocolName, primitives: primitives)
         symmetricState.mixHash(prologue)
         for (owner, tokens) in [
@@ -93,7 +95,9 @@ package final class HandshakeState {
                     message += e.publicKey
                     next.symmetricState.mixHash(e.publicKey)
                 case .s:
-                    guard let s else { preconditionFailure("the pattern \(pattern.name) needs our static key") }
+                    guard let s else {
+                        preconditionFailure("the pattern \(pattern.name) needs our static key")
+                    }
                     message += try next.symmetricState.encryptAndHash(s.publicKey)
                 case .ee, .es, .se, .ss:
                     try mixSharedSecret(token, &next)
@@ -169,7 +173,7 @@ package final class HandshakeState {
         return Array(rest.prefix(count))
     }
 
-    /// Mixes in the secret that a token names: the first letter is the initiator's key, the second the responder's.
+    /// Mixes in the secret that a token names: first letter initiator's key, second letter responder's.
     private func mixSharedSecret(_ token: HandshakePattern.Token, _ next: inout Progress) throws(NoiseError) {
         let ours: DHKeyPair?
         let theirs: [UInt8]?

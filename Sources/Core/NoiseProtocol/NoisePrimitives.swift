@@ -28,8 +28,7 @@ package struct NoisePrimitives: Sendable {
 
         package init(name: String, seal: @escaping Seal, open: @escaping Open) {
             self.name = name
-            self.seal = seal
-            self.open = open
+            (self.seal, self.open) = (seal, open)
         }
     }
 

@@ -2,7 +2,8 @@ internal import CInih
 
 /// Configuration text of the form `[section]`, `key = value`, read by libinih.
 ///
-/// `;` and `#` begin a comment line, ` ;` a comment after a value. Indentation means nothing. A key may come twice.
+/// `;` and `#` begin a comment line, ` ;` a comment after a value. Indentation means nothing. A key may
+/// come twice.
 package enum Ini {
     /// One `key = value`. Units: `line` counts from 1.
     package struct Entry: Equatable, Sendable {
@@ -32,7 +33,8 @@ package enum Ini {
         /// The line to look at, where there is one.
         package var line: Int? {
             switch self {
-            case .syntax(let line), .lineTooLong(let line), .sectionTooLong(let line), .notText(let line): line
+            case .syntax(let line), .lineTooLong(let line), .sectionTooLong(let line), .notText(let line):
+                line
             case .fileTooLarge: nil
             }
         }
@@ -85,7 +87,7 @@ private final class Reading {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Copies the next line as libinih wants it: without indentation, which it would read as a value going on.
+    /// Copies the next line without its indentation, which libinih would read as a value going on.
     func nextLine(into buffer: UnsafeMutablePointer<CChar>, capacity: Int) -> Bool {
         guard failure == nil, position < bytes.count else { return false }
         line += 1
@@ -115,11 +117,13 @@ private final class Reading {
     func found(
         _ section: UnsafePointer<CChar>?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
     ) -> Bool {
-        guard failure == nil, let section = unsafe section, let name = unsafe name, let value = unsafe value else {
+        guard failure == nil, let section = unsafe section, let name = unsafe name, let value = unsafe value
+        else {
             return false
         }
         let entry = unsafe Ini.Entry(
-            section: String(cString: section), key: String(cString: name), value: String(cString: value), line: line)
+            section: String(cString: section), key: String(cString: name), value: String(cString: value),
+            line: line)
         guard entry.section.utf8.count < sectionByteCountMax else {
             failure = .sectionTooLong(line: line)
             return false

@@ -19,7 +19,7 @@ package enum QRCode {
         }
     }
 
-    /// The code as text for a terminal, two rows of modules to a line, with the quiet zone of four modules around it.
+    /// The code as text for a terminal, two rows of modules to a line, with the quiet zone around it.
     ///
     /// Nil as in `modules`. Every line ends with a line feed but the last.
     package static func terminal(_ text: String, background: Background = .dark) -> String? {
@@ -27,7 +27,8 @@ package enum QRCode {
         let size = modules.count + 2 * quietZone
         func isInk(_ row: Int, _ column: Int) -> Bool {
             let (row, column) = (row - quietZone, column - quietZone)
-            let isDark = modules.indices.contains(row) && modules.indices.contains(column) && modules[row][column]
+            let isDark =
+                modules.indices.contains(row) && modules.indices.contains(column) && modules[row][column]
             // On a dark background the letters' colour is the light one. A last half line stays background.
             return background == .dark ? !isDark : isDark
         }

@@ -73,6 +73,11 @@ extension Database {
         package let logPages: Int
         /// Pages of the log that are in the database file now.
         package let movedPages: Int
+
+        package init(logPages: Int, movedPages: Int) {
+            self.logPages = logPages
+            self.movedPages = movedPages
+        }
     }
 
     /// Moves pages from the log to the database file.

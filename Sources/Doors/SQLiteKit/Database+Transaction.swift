@@ -1,9 +1,11 @@
 internal import CSQLite
 
 extension Database {
-    /// Runs `body` between BEGIN IMMEDIATE and COMMIT; an error from it, or from COMMIT, rolls everything back.
+    /// Runs `body` between BEGIN IMMEDIATE and COMMIT; an error from either undoes everything.
     ///
-    /// Transactions do not nest: one inside another is our own bug. Use `savepoint` for a part that may fail alone.
+    /// Transactions do not nest: one inside another is our own bug. Use `savepoint` for a part that may
+    /// fail alone.
+    @discardableResult
     package func transaction<T>(_ body: () throws -> T) throws -> T {
         try begin()
         let result: T
@@ -44,6 +46,7 @@ extension Database {
     package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(checkedConnection()) == 0 }
 
     /// Runs a part of a transaction that is undone alone when it throws. Savepoints nest.
+    @discardableResult
     package func savepoint<T>(_ body: () throws -> T) throws -> T {
         precondition(isInTransaction, "a savepoint needs a transaction around it")
         try run("SAVEPOINT part")
@@ -62,9 +65,8 @@ extension Database {
         return result
     }
 
-    // MARK: One-shot reads inside one snapshot
-
     /// Runs `body` inside a read transaction, so that all its queries see one state.
+    @discardableResult
     package func snapshot<T>(_ body: () throws -> T) throws -> T {
         precondition(!isInTransaction, "a snapshot was begun inside a transaction")
         try run("BEGIN DEFERRED")

@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// One SQLite connection, for one thread at a time.
 ///
-/// It binds itself to the thread that first uses it after opening; `detachFromThread` lets the next one take over.
-/// Statements are prepared once per SQL text, kept, and always reset before a method returns.
+/// It binds itself to the thread that first uses it after opening; `detachFromThread` lets the next one take
+/// over. Statements are prepared once per SQL text, kept, and always reset before a method returns.
 @safe
 package final class Database {
     package enum OpenMode: Sendable {
@@ -26,7 +26,8 @@ package final class Database {
 
     /// Opens `path`, with foreign keys enforced and the schema treated as data, not as code to trust.
     ///
-    /// Throws: `isCannotOpen` for a missing file or folder. A file that is not a database is noticed at first use.
+    /// Throws: `isCannotOpen` for a missing file or folder. A file that is not a database is noticed at
+    /// first use.
     package init(path: String, mode: OpenMode, busyTimeoutMilliseconds: Int = 5000) throws(SQLiteError) {
         self.path = path
         let access =
@@ -63,7 +64,8 @@ package final class Database {
     package func close() {
         guard unsafe connection != nil else { return }
         let handle = unsafe checkedConnection()
-        precondition(!statements.values.contains { $0.isInUse }, "a database was closed inside one of its own queries")
+        precondition(
+            !statements.values.contains { $0.isInUse }, "a database was closed inside one of its own queries")
         statements.removeAll()
         unsafe _ = sqlite3_close_v2(handle)
         unsafe connection = nil
@@ -90,7 +92,8 @@ package final class Database {
         let handle = unsafe checkedConnection()
         let before = unsafe sqlite3_total_changes64(handle)
         try forEach(sql, values) { _ in .next }
-        // `sqlite3_changes` keeps the count of an earlier statement when this one was no INSERT, UPDATE or DELETE.
+        // `sqlite3_changes` keeps the count of an earlier statement when this one was no INSERT, UPDATE or
+        // DELETE.
         return unsafe sqlite3_total_changes64(handle) == before ? 0 : Int(sqlite3_changes64(handle))
     }
 
@@ -176,9 +179,12 @@ package final class Database {
             return kept
         }
         var prepared: OpaquePointer?
-        let code = unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        let code = unsafe sqlite3_prepare_v3(
+            handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
         if code != SQLITE_OK { throw unsafe Database.error(code, handle, sql: sql) }
-        guard let prepared = unsafe prepared else { preconditionFailure("a statement without SQL was run: \(sql)") }
+        guard let prepared = unsafe prepared else {
+            preconditionFailure("a statement without SQL was run: \(sql)")
+        }
         let statement = unsafe Statement(prepared, sql: sql)
         statement.isInUse = true
         // A query run inside its own rows gets a statement of its own, which is not kept.

@@ -2,7 +2,8 @@ internal import CSQLite
 
 /// The row that a query stands on, valid inside the closure that it was given to.
 ///
-/// Columns count from 0. A column of another type is converted as SQLite does; `STRICT` tables do not need that.
+/// Columns count from 0. A column of another type is converted as SQLite does; `STRICT` tables do not need
+/// that.
 package struct Row {
     private let statement: Statement
     private let generation: Int

@@ -2,7 +2,8 @@ internal import CSQLite
 
 /// A prepared statement and whether somebody is stepping through it.
 ///
-/// `generation` rises with every step and every reset, so that a `Row` kept for too long is noticed, not followed.
+/// `generation` rises with every step and every reset, so that a `Row` kept for too long is noticed, not
+/// followed.
 @safe
 final class Statement {
     let sql: String
@@ -22,7 +23,8 @@ final class Statement {
     /// Binds every `?` in order. An answer other than `SQLITE_OK` is SQLite's code.
     func bind(_ values: [SQLiteValue]) -> Int32 {
         let expected = Int(unsafe sqlite3_bind_parameter_count(handle))
-        precondition(expected == values.count, "\(values.count) values for the \(expected) parameters of: \(sql)")
+        precondition(
+            expected == values.count, "\(values.count) values for the \(expected) parameters of: \(sql)")
         var index: Int32 = 0
         for value in values {
             index += 1
@@ -37,12 +39,14 @@ final class Statement {
                     guard let base = bytes.baseAddress, bytes.count > 0 else {
                         return unsafe antenna_sqlite_bind_text(handle, index, "", 0)
                     }
-                    return unsafe base.withMemoryRebound(to: CChar.self, capacity: bytes.count) { characters in
+                    return unsafe base.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+                        characters in
                         unsafe antenna_sqlite_bind_text(handle, index, characters, UInt64(bytes.count))
                     }
                 }
             case .blob(let blob):
-                code = blob.isEmpty
+                code =
+                    blob.isEmpty
                     ? unsafe sqlite3_bind_zeroblob(handle, index, 0)
                     : unsafe antenna_sqlite_bind_blob(handle, index, blob, UInt64(blob.count))
             }

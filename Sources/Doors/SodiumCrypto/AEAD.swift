@@ -21,7 +21,8 @@ package final class AEADKey: @unchecked Sendable {
     package static let tagByteCount = 16
 
     package let suite: AEADSuite
-    // SAFETY: written in `init` only. It holds 32 bytes of key, or the AES key schedule, which wants 16-byte alignment.
+    // SAFETY: written in `init` only. It holds 32 bytes of key, or the AES key schedule, which wants
+    // 16-byte alignment.
     private let state: UnsafeMutableRawPointer
     private let stateByteCount: Int
 
@@ -35,7 +36,9 @@ package final class AEADKey: @unchecked Sendable {
             stateByteCount = AEADKey.keyByteCount
             unsafe state = .allocate(byteCount: stateByteCount, alignment: 16)
             let target = unsafe state
-            unsafe key.withPointer { key in unsafe target.copyMemory(from: key, byteCount: AEADKey.keyByteCount) }
+            unsafe key.withPointer { key in
+                unsafe target.copyMemory(from: key, byteCount: AEADKey.keyByteCount)
+            }
         case .aesGCM:
             precondition(AEADSuite.aesAvailable, "AES-256-GCM was chosen on a processor without it")
             stateByteCount = crypto_aead_aes256gcm_statebytes()
@@ -66,27 +69,31 @@ package final class AEADKey: @unchecked Sendable {
             nonce: nonce, associatedData: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
-    /// Seals `plaintext` into `target`, which is another buffer or the very same memory, and holds 16 bytes more.
+    /// Seals `plaintext` into `target`: another buffer or the very same memory, with room for 16 bytes more.
     @unsafe
     package func seal(
         _ plaintext: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, nonce: UInt64,
         associatedData: UnsafeRawBufferPointer
     ) {
         precondition(
-            target.count >= plaintext.count + AEADKey.tagByteCount, "there is no room for the tag of a sealed text")
+            target.count >= plaintext.count + AEADKey.tagByteCount,
+            "there is no room for the tag of a sealed text")
         let code = unsafe withNonce(nonce) { nonce in
             // An empty buffer may have no address, and libsodium wants one that it will not use.
-            let input = unsafe plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(nonce)
+            let input =
+                unsafe plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(nonce)
             let output = unsafe target.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? nonce
             let data = unsafe associatedData.baseAddress?.assumingMemoryBound(to: UInt8.self)
             switch suite {
             case .chaChaPoly:
                 return unsafe crypto_aead_chacha20poly1305_ietf_encrypt(
-                    output, nil, input, UInt64(plaintext.count), data, UInt64(associatedData.count), nil, nonce,
+                    output, nil, input, UInt64(plaintext.count), data, UInt64(associatedData.count), nil,
+                    nonce,
                     state.assumingMemoryBound(to: UInt8.self))
             case .aesGCM:
                 return unsafe crypto_aead_aes256gcm_encrypt_afternm(
-                    output, nil, input, UInt64(plaintext.count), data, UInt64(associatedData.count), nil, nonce,
+                    output, nil, input, UInt64(plaintext.count), data, UInt64(associatedData.count), nil,
+                    nonce,
                     state.assumingMemoryBound(to: crypto_aead_aes256gcm_state.self))
             }
         }
@@ -95,8 +102,8 @@ package final class AEADKey: @unchecked Sendable {
 
     /// Opens a sealed text where it lies.
     ///
-    /// Shape: the count of the plaintext at the buffer's beginning, or nil when text or key is not the right one;
-    /// the buffer's content is then worthless.
+    /// Shape: the count of the plaintext at the buffer's beginning, or nil when text or key is not the right
+    /// one; the buffer's content is then worthless.
     @unsafe
     package func open(_ buffer: UnsafeMutableRawBufferPointer, nonce: UInt64) -> Int? {
         unsafe open(
@@ -114,17 +121,20 @@ package final class AEADKey: @unchecked Sendable {
         guard count >= 0 else { return nil }
         precondition(target.count >= count, "there is no room for an opened text")
         let code = unsafe withNonce(nonce) { nonce in
-            let input = unsafe ciphertext.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(nonce)
+            let input =
+                unsafe ciphertext.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(nonce)
             let output = unsafe target.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? nonce
             let data = unsafe associatedData.baseAddress?.assumingMemoryBound(to: UInt8.self)
             switch suite {
             case .chaChaPoly:
                 return unsafe crypto_aead_chacha20poly1305_ietf_decrypt(
-                    output, nil, nil, input, UInt64(ciphertext.count), data, UInt64(associatedData.count), nonce,
+                    output, nil, nil, input, UInt64(ciphertext.count), data, UInt64(associatedData.count),
+                    nonce,
                     state.assumingMemoryBound(to: UInt8.self))
             case .aesGCM:
                 return unsafe crypto_aead_aes256gcm_decrypt_afternm(
-                    output, nil, nil, input, UInt64(ciphertext.count), data, UInt64(associatedData.count), nonce,
+                    output, nil, nil, input, UInt64(ciphertext.count), data, UInt64(associatedData.count),
+                    nonce,
                     state.assumingMemoryBound(to: crypto_aead_aes256gcm_state.self))
             }
         }
@@ -154,9 +164,10 @@ package final class AEADKey: @unchecked Sendable {
         let plaintext = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             unsafe ciphertext.withUnsafeBytes { ciphertext in
                 unsafe associatedData.withUnsafeBytes { associatedData in
-                    opened = unsafe open(
-                        ciphertext, into: UnsafeMutableRawBufferPointer(buffer), nonce: nonce,
-                        associatedData: associatedData) != nil
+                    opened =
+                        unsafe open(
+                            ciphertext, into: UnsafeMutableRawBufferPointer(buffer), nonce: nonce,
+                            associatedData: associatedData) != nil
                 }
             }
             filled = opened ? count : 0

@@ -46,9 +46,11 @@ package enum Ed25519 {
         return signature
     }
 
-    /// Whether the signature is right, by the strict rules: no second encoding of one signature, no key of small order.
+    /// Whether the signature is right: no second encoding of it, and no key of small order, will do.
     package static func verify(signature: [UInt8], message: [UInt8], publicKey: [UInt8]) -> Bool {
-        guard signature.count == signatureByteCount, publicKey.count == publicKeyByteCount else { return false }
+        guard signature.count == signatureByteCount, publicKey.count == publicKeyByteCount else {
+            return false
+        }
         return unsafe crypto_sign_ed25519_verify_detached(
             signature, message, UInt64(message.count), publicKey) == 0
     }

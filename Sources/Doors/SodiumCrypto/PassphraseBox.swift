@@ -2,7 +2,8 @@ internal import CSodium
 
 /// A secret locked with a passphrase: Argon2id makes the key, XChaCha20-Poly1305 seals.
 ///
-/// Shape: `%x01`, log2 of the memory in KiB (1 byte), passes (1 byte), salt (16), nonce (24), sealed secret (+16).
+/// Shape: `%x01`, log2 of the memory in KiB (1 byte), passes (1 byte), salt (16), nonce (24), sealed secret
+/// (+16).
 package enum PassphraseBox {
     /// What it costs to try one passphrase.
     package enum Strength: Sendable {

@@ -2,7 +2,8 @@ internal import CSodium
 
 /// Bytes that are overwritten when the last reference to them goes.
 ///
-/// The content never changes, so threads may share it. It shows neither in descriptions nor in the timing of `==`.
+/// The content never changes, so threads may share it. It shows neither in descriptions nor in the timing
+/// of `==`.
 @safe
 package final class SecretBytes: @unchecked Sendable {
     // SAFETY: the memory is written in `init` only, and freed in `deinit` only.

@@ -2,7 +2,7 @@ internal import CSodium
 
 /// libsodium as a whole: its one-time initialisation, randomness and hashes.
 package enum Sodium {
-    /// Whether libsodium is initialised; the first look at it does that, once, on whatever thread comes first.
+    /// Whether libsodium is initialised; the first look at it does that, on any thread.
     package static let ready: Bool = sodium_init() >= 0
 
     /// Bytes from the operating system's generator.

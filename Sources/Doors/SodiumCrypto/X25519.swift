@@ -25,13 +25,15 @@ package enum X25519 {
     /// The key pair whose secret key is `seed` itself.
     package static func keyPair(seed: [UInt8]) -> KeyPair { KeyPair(secretKey: SecretBytes(seed)) }
 
-    /// The shared secret, or nil when the other's key is of the wrong size or of small order, which would make it zero.
-    package static func sharedSecret(secret: SecretBytes, public other: [UInt8]) -> SecretBytes? {
+    /// The shared secret, or nil when the other's key is of the wrong size or of small order.
+    package static func sharedSecret(secret: SecretBytes, `public`: [UInt8]) -> SecretBytes? {
         precondition(secret.count == keyByteCount, "an X25519 secret key has 32 bytes")
-        guard other.count == keyByteCount else { return nil }
+        guard `public`.count == keyByteCount else { return nil }
         var code: Int32 = -1
         let shared = unsafe SecretBytes(count: keyByteCount) { out in
-            code = unsafe secret.withPointer { secret in unsafe crypto_scalarmult_curve25519(out, secret, other) }
+            code = unsafe secret.withPointer { secret in
+                unsafe crypto_scalarmult_curve25519(out, secret, `public`)
+            }
         }
         return code == 0 ? shared : nil
     }

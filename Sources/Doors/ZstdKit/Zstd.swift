@@ -17,7 +17,7 @@ package enum Zstd {
 
     /// The content of one frame, or nil when it is no such frame, is damaged or would be larger than `limit`.
     ///
-    /// The size is read from the header, and refused, before anything is allocated. A frame without it is refused.
+    /// The size is read from the header and judged before anything is allocated. Without a size: nil.
     package static func decompress(_ frame: [UInt8], limit: Int) -> [UInt8]? {
         guard frame.starts(with: magic) else { return nil }
         let declared = unsafe ZSTD_getFrameContentSize(frame, frame.count)

@@ -1,0 +1,75 @@
+internal import ChannelWire
+
+extension Link {
+    func enter(_ phase: Phase) {
+        self.phase = phase
+        phaseTick = context.tick
+        receivedTick = context.tick
+        awaitDeadline()
+    }
+
+    /// Asks the context to look again at the next deadline, unless it does so earlier anyway.
+    func awaitDeadline() {
+        guard let deadline = nextDeadline else { return }
+        let wanted = DeadlineWheel.reachable(deadline, from: context.tick)
+        guard awaitedTick <= context.tick || wanted < awaitedTick else { return }
+        awaitedTick = wanted
+        context.waitForTick(slot, wanted)
+    }
+
+    /// The context's look: something may be due, or the link was only to be asked again.
+    func awaitedTickCame() {
+        awaitedTick = 0
+        if let deadline = nextDeadline, deadline <= context.tick { deadlinePassed() }
+        awaitDeadline()
+    }
+
+    private var idleDeadline: UInt32 {
+        let idle = side == .relay ? settings.deadlines.idle : settings.deadlines.clientIdle
+        return context.deadline(receivedTick, isPingSent ? idle + settings.deadlines.pingAnswer : idle)
+    }
+    private var firstFrameDeadline: UInt32? {
+        side == .client || hasReceivedFrame ? nil : context.deadline(phaseTick, settings.deadlines.firstFrame)
+    }
+    private var recordDeadline: UInt32? {
+        inbound.isEmpty ? nil : context.deadline(recordTick, settings.deadlines.record)
+    }
+    private var unsentDeadline: UInt32? {
+        unsent.isEmpty ? nil : context.deadline(progressTick, settings.deadlines.unsentWithoutProgress)
+    }
+
+    private var nextDeadline: UInt32? {
+        switch phase {
+        case .connecting: context.deadline(phaseTick, settings.deadlines.connect)
+        case .handshaking: context.deadline(phaseTick, settings.deadlines.handshake)
+        case .open:
+            min(
+                idleDeadline, firstFrameDeadline ?? .max,
+                min(recordDeadline ?? .max, unsentDeadline ?? .max))
+        case .closing: context.deadline(phaseTick, settings.deadlines.closeFlush)
+        case .closed, .reported: nil
+        }
+    }
+
+    private func deadlinePassed() {
+        let now = context.tick
+        switch phase {
+        case .connecting: connectionTimedOut()
+        case .handshaking: finish(.timedOut(.handshake))
+        case .closing: finish(closeReason ?? .local(nil))
+        case .closed, .reported: break
+        case .open:
+            if let due = unsentDeadline, due <= now {
+                end(.slowReader, telling: .slowReader, "what was sent is not being read")
+            } else if let due = recordDeadline, due <= now {
+                finish(.timedOut(.record))
+            } else if let due = firstFrameDeadline, due <= now {
+                end(.timedOut(.firstFrame), telling: .timeout, "no opening frame came")
+            } else if idleDeadline <= now {
+                if isPingSent { return finish(.timedOut(.silence)) }
+                isPingSent = true
+                enqueue([FrameType.ping.rawValue, 0, 8] + [UInt8](repeating: 0, count: 8))
+            }
+        }
+    }
+}

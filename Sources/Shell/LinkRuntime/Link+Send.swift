@@ -1,0 +1,143 @@
+package import ChannelWire
+internal import LibeventLoop
+internal import PosixKit
+internal import SodiumCrypto
+
+extension Link {
+    // MARK: - Control frames
+
+    /// Queues a frame; frames queued while one event is handled leave in one record.
+    /// Before the link is open they wait, after its end they go nowhere. A queue beyond its limit ends the link.
+    package func send(_ frame: Frame) {
+        guard !isEnding else { return }
+        enqueue(frame.encode())
+    }
+
+    func enqueue(_ encoded: [UInt8]) {
+        guard queue.count + encoded.count <= Link.queueBytesMax else {
+            return end(.queueFull, telling: .slowReader, "the frames for you do not get through")
+        }
+        queue.append(contentsOf: encoded)
+        if phase == .open { putOff() }
+    }
+
+    /// Seals the queue into records and sends them, unless older ones still wait.
+    func flushQueue() {
+        guard !queue.isEmpty, unsent.isEmpty, sendKey != nil, descriptor >= 0 else { return }
+        let count = sealQueue(at: 0)
+        unsafe transmit(UnsafeRawBufferPointer(context.seal.slice(0, count)))
+    }
+
+    // MARK: - Bulk
+
+    /// Sends ready frames as one record, after whatever is queued: sealed into the loop's scratch memory and handed
+    /// to the kernel at once. Only what the kernel does not take is copied and kept.
+    ///
+    /// Shape: whole encoded frames, 1 to `bulkBytesMax` bytes in all. Call it when `canSendBulk` only.
+    /// Cost: no allocation when the kernel takes everything.
+    @unsafe
+    package func sendBulk(_ frames: UnsafeRawBufferPointer) {
+        precondition(canSendBulk, "bulk is sent when nothing is unsent")
+        unsafe precondition(
+            !frames.isEmpty && frames.count <= Link.bulkBytesMax, "bulk frames fit into one record")
+        let offset = queue.isEmpty ? 0 : sealQueue(at: 0)
+        unsafe context.seal.slice(offset + 2, frames.count).copyMemory(from: frames)
+        let count = offset + sealRecord(at: offset, frames.count)
+        unsafe transmit(UnsafeRawBufferPointer(context.seal.slice(0, count)))
+    }
+
+    /// The same for an array, where speed does not matter.
+    package func sendBulk(_ frames: [UInt8]) {
+        unsafe frames.withUnsafeBytes { unsafe sendBulk($0) }
+    }
+
+    // MARK: - Records
+
+    /// Seals the queue into records of whole frames at `start` of the scratch memory, and empties it.
+    /// Returns: the bytes of all records.
+    private func sealQueue(at start: Int) -> Int {
+        var out = start
+        var from = 0
+        while from < queue.count {
+            var to = from
+            while to < queue.count {
+                let frame = 3 + (Int(queue[to + 1]) << 8 | Int(queue[to + 2]))
+                if to + frame - from > RecordPadding.plaintextBytesMax { break }
+                to += frame
+            }
+            unsafe queue.withUnsafeBytes {
+                unsafe context.seal.slice(out + 2, to - from).copyBytes(from: $0[from..<to])
+            }
+            out += sealRecord(at: out, to - from)
+            from = to
+        }
+        queue = []
+        return out - start
+    }
+
+    /// Pads and seals the `count` bytes that lie two bytes after `start`, and writes the length before them.
+    /// Returns: the bytes of the record.
+    @inline(__always)
+    private func sealRecord(at start: Int, _ count: Int) -> Int {
+        guard let sendKey else { preconditionFailure("an open link has its keys") }
+        let plaintext = settings.isPadding ? RecordPadding.padded(count) : count
+        let ciphertext = plaintext + AEADKey.tagByteCount
+        let record = unsafe context.seal.slice(start, 2 + ciphertext)
+        unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: ciphertext).bigEndian, as: UInt16.self)
+        for index in 2 + count..<2 + plaintext { unsafe record[index] = 0 }
+        unsafe sendKey.seal(
+            UnsafeMutableRawBufferPointer(rebasing: record[2...]), plaintextCount: plaintext, nonce: sendNonce)
+        sendNonce += 1
+        return 2 + ciphertext
+    }
+
+    /// Hands bytes to the kernel; what it does not take waits in `unsent`.
+    @inline(__always) @unsafe
+    func transmit(_ bytes: UnsafeRawBufferPointer) {
+        precondition(unsent.isEmpty, "nothing overtakes what is unsent")
+        switch unsafe Posix.send(descriptor, bytes) {
+        case .done(let count) where count == bytes.count: return
+        case .done(let count): unsafe keep(UnsafeRawBufferPointer(rebasing: bytes[count...]))
+        case .wouldBlock: unsafe keep(bytes)
+        case .closed: finish(.peerClosed)
+        case .failed(let error): finish(.io(error))
+        }
+    }
+
+    func transmit(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe transmit($0) }
+    }
+
+    private func keep(_ rest: UnsafeRawBufferPointer) {
+        unsafe unsent = Array(rest)
+        unsentOffset = 0
+        progressTick = context.tick
+        if writeEvent == nil { writeEvent = context.loop.watch(descriptor, .write, persist: true, target: self) }
+        guard writeEvent?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        awaitDeadline()
+    }
+
+    /// The kernel has room again.
+    func writable() {
+        if !unsent.isEmpty {
+            let result = unsafe unsent.withUnsafeBytes {
+                unsafe Posix.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[unsentOffset...]))
+            }
+            switch result {
+            case .done(let count):
+                unsentOffset += count
+                progressTick = context.tick
+            case .wouldBlock: break
+            case .closed: return finish(.peerClosed)
+            case .failed(let error): return finish(.io(error))
+            }
+            guard unsentOffset == unsent.count else { return }
+            unsent = []
+            unsentOffset = 0
+        }
+        writeEvent?.remove()
+        flushQueue()
+        finishClosingIfFlushed()
+        if canSendBulk { delegate?.linkIsWritable(self) }
+    }
+}

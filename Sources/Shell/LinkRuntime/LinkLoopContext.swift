@@ -1,0 +1,144 @@
+package import LibeventLoop
+import PosixKit
+
+/// What all links of one loop share: the loop, the scratch memory, the deadlines.
+///
+/// It also keeps every link alive until its delegate has been told of the close.
+package final class LinkLoopContext {
+    package let loop: EventLoop
+    /// How exact deadlines are. Units: milliseconds.
+    package let tickMilliseconds: Int64
+    /// The wall clock for certificates. Units: seconds since 1970.
+    package let wallSeconds: () -> Int64
+    /// Ticks since the context was made; as exact as the deadlines are.
+    private(set) var tick: UInt32 = 1
+
+    let receive = ScratchBuffer(count: 2 * maximumRecord)
+    /// Room for all records that one send can make: the control queue (two) and a bulk record.
+    let seal = ScratchBuffer(count: 4 * maximumRecord)
+
+    private var links: ContiguousArray<Link?> = []
+    private var freeSlots: [Int32] = []
+    private var wheel = DeadlineWheel()
+    private var entries: [DeadlineWheel.Entry] = []
+    private let clock: () -> UInt64
+    private let start: UInt64
+    private var ticker: LoopTimer?
+    private var unsettled: ContiguousArray<Link> = []
+    private var settleTimer: LoopTimer?
+    private var depth = 0
+
+    static let maximumRecord = 2 + 65535
+
+    /// `clock` is the monotonic one, in nanoseconds; tests pass their own and call `sweep`.
+    package init(
+        loop: EventLoop, tickMilliseconds: Int64 = 500, clock: @escaping () -> UInt64 = Clock.monotonicNanoseconds,
+        wallSeconds: @escaping () -> Int64 = Clock.nowSeconds
+    ) {
+        loop.assertOnLoop()
+        self.loop = loop
+        self.tickMilliseconds = tickMilliseconds
+        self.wallSeconds = wallSeconds
+        self.clock = clock
+        start = clock()
+        settleTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.run {} }
+        settleTimer?.stop()
+        ticker = loop.timer(afterMilliseconds: tickMilliseconds, repeating: true) { [unowned self] in self.sweep() }
+        ticker?.stop()
+    }
+
+    /// How many links are alive: connecting, open or closing.
+    package var linkCount: Int { links.count - freeSlots.count }
+
+    // MARK: - Links
+
+    /// A number for a link that is being made; `register` follows at once.
+    func reserveSlot() -> Int32 {
+        loop.assertOnLoop()
+        if linkCount == 0 {
+            tick = elapsedTicks  // nobody waits for the ticks in between
+            ticker?.restart()
+        }
+        if let slot = freeSlots.popLast() { return slot }
+        links.append(nil)
+        return Int32(links.count - 1)
+    }
+
+    func register(_ link: Link, at slot: Int32) { links[Int(slot)] = link }
+
+    func unregister(_ slot: Int32) {
+        links[Int(slot)] = nil
+        freeSlots.append(slot)
+        if linkCount == 0 { ticker?.stop() }
+    }
+
+    /// The tick at which so many milliseconds have certainly passed since `since`.
+    @inline(__always)
+    func deadline(_ since: UInt32, _ milliseconds: Int64) -> UInt32 {
+        let ticks = (milliseconds + tickMilliseconds - 1) / tickMilliseconds + 1
+        return since &+ UInt32(clamping: min(ticks, 1 << 30))
+    }
+
+    func waitForTick(_ slot: Int32, _ tick: UInt32) { wheel.add(slot, at: tick) }
+
+    /// Closes every link at once, for the end of a loop.
+    package func closeAll() {
+        run { for link in links { link?.close(after: false) } }
+    }
+
+    // MARK: - Settling
+
+    /// Runs `body` and afterwards what the links have put off meanwhile: flushing queues, telling of closes.
+    @inline(__always)
+    func run(_ body: () -> Void) {
+        depth += 1
+        body()
+        depth -= 1
+        if depth == 0, !unsettled.isEmpty { settle() }
+    }
+
+    /// Remembers that a link has something to flush or to tell when the current event has been handled.
+    func putOff(_ link: Link) {
+        unsettled.append(link)
+        if depth == 0, let settleTimer, !settleTimer.isRunning { settleTimer.restart() }
+    }
+
+    private func settle() {
+        depth += 1
+        var index = 0
+        while index < unsettled.count {
+            let link = unsettled[index]
+            index += 1
+            link.settle()
+        }
+        unsettled.removeAll(keepingCapacity: unsettled.capacity <= 1024)
+        depth -= 1
+    }
+
+    // MARK: - Deadlines
+
+    private var elapsedTicks: UInt32 {
+        UInt32(clamping: (clock() - start) / UInt64(tickMilliseconds * 1_000_000) + 1)
+    }
+
+    /// Looks at the links whose deadlines may have come. The context calls it by itself, every tick.
+    package func sweep() {
+        run {
+            let target = elapsedTicks
+            while tick < target {
+                tick += 1
+                wheel.take(tick, into: &entries)
+                var taken: [DeadlineWheel.Entry] = []
+                swap(&taken, &entries)
+                for entry in taken {
+                    guard let link = links[Int(entry.link)], link.awaitedTick == entry.tick else { continue }
+                    link.awaitedTickCame()
+                }
+                swap(&taken, &entries)
+            }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension LinkLoopContext: Sendable {}
