@@ -10,7 +10,9 @@ package enum EventLog {
     // Set once for the process, by the first loop.
     private static let installed: Void = {
         unsafe event_set_log_callback { severity, message in
-            guard let handler = EventLog.handler.withLock({ $0 }), let message = unsafe message else { return }
+            guard let handler = EventLog.handler.withLock({ $0 }), let message = unsafe message else {
+                return
+            }
             handler(Severity(rawValue: severity) ?? .error, unsafe String(cString: message))
         }
     }()

@@ -80,8 +80,11 @@ package final class EventLoop {
     package enum Interest: Sendable { case read, write }
 
     /// Makes an event for a descriptor; nothing is watched before `add`.
-    /// The handler is kept by the event: let it hold its owner weakly or unowned where the owner holds the event.
-    package func watch(_ descriptor: Int32, _ interest: Interest, persist: Bool, _ handler: @escaping () -> Void)
+    /// The handler is kept by the event: let it hold its owner weakly or unowned where the owner holds the
+    /// event.
+    package func watch(
+        _ descriptor: Int32, _ interest: Interest, persist: Bool, _ handler: @escaping () -> Void
+    )
         -> LoopEvent
     {
         assertOnLoop()
@@ -98,7 +101,9 @@ package final class EventLoop {
     }
 
     /// Calls `handler` after so many milliseconds, once or again and again. Letting go of the timer stops it.
-    package func timer(afterMilliseconds delay: Int64, repeating: Bool = false, _ handler: @escaping () -> Void)
+    package func timer(
+        afterMilliseconds delay: Int64, repeating: Bool = false, _ handler: @escaping () -> Void
+    )
         -> LoopTimer
     {
         assertOnLoop()
@@ -159,7 +164,8 @@ extension EventLoop.Interest {
     fileprivate func breakLoop() { unsafe _ = event_base_loopbreak(pointer) }
 
     func makeEvent(
-        _ descriptor: Int32, _ flags: Int32, _ callback: event_callback_fn, _ argument: UnsafeMutableRawPointer
+        _ descriptor: Int32, _ flags: Int32, _ callback: event_callback_fn,
+        _ argument: UnsafeMutableRawPointer
     ) -> OpaquePointer? {
         unsafe event_new(pointer, descriptor, Int16(truncatingIfNeeded: flags), callback, argument)
     }

@@ -29,7 +29,9 @@ package enum CommandLineOptions {
         package func has(_ name: String) -> Bool { options.contains { $0.name == name } }
         /// The last value given for the option.
         package func value(_ name: String) -> String? { options.last { $0.name == name }?.value }
-        package func values(_ name: String) -> [String] { options.filter { $0.name == name }.compactMap(\.value) }
+        package func values(_ name: String) -> [String] {
+            options.filter { $0.name == name }.compactMap(\.value)
+        }
     }
 
     package enum ParseError: Error, Equatable, CustomStringConvertible {
@@ -56,7 +58,9 @@ package enum CommandLineOptions {
         guardian.lock()
         defer { guardian.unlock() }
 
-        var vector: [UnsafeMutablePointer<CChar>?] = unsafe (["program"] + arguments).map { unsafe strdup($0) }
+        var vector: [UnsafeMutablePointer<CChar>?] = unsafe (["program"] + arguments).map {
+            unsafe strdup($0)
+        }
         unsafe vector.append(nil)
         let owned = unsafe vector  // getopt permutes `vector`
         let names = unsafe known.map { unsafe strdup($0.long) }
@@ -94,7 +98,8 @@ package enum CommandLineOptions {
                 : known.first { $0.short == Character(UnicodeScalar(UInt8(truncatingIfNeeded: value))) }
             guard let option else { throw .unknown("-\(value)") }
             let text = unsafe antenna_optarg().map { unsafe String(cString: $0) }
-            result.options.append(Result.Pair(name: option.long, value: option.argument == .none ? nil : text))
+            result.options.append(
+                Result.Pair(name: option.long, value: option.argument == .none ? nil : text))
         }
         for index in Int(antenna_optind())..<(unsafe vector.count - 1) {
             if let text = unsafe vector[index] { result.positionals.append(unsafe String(cString: text)) }
@@ -117,7 +122,8 @@ package enum CommandLineOptions {
             if code >= firstLongValue { name = "--\(known[Int(code - firstLongValue)].long)" }
             return .missingValue(name)
         }
-        return code >= firstLongValue ? .unexpectedValue("--\(known[Int(code - firstLongValue)].long)") : .unknown(name)
+        return code >= firstLongValue
+            ? .unexpectedValue("--\(known[Int(code - firstLongValue)].long)") : .unknown(name)
     }
 
     private static let guardian = Lock()

@@ -25,6 +25,13 @@ extension Posix {
     /// Closes and ignores the outcome: on Linux the descriptor is gone even after EINTR or EIO.
     package static func closeRaw(_ raw: Int32) { _ = Glibc.close(raw) }
 
+    /// Another descriptor for the same open file.
+    package static func duplicate(_ raw: Int32) throws(PosixError) -> Int32 {
+        let copy = Glibc.fcntl(raw, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw PosixError.last("fcntl") }
+        return copy
+    }
+
     /// A counter that wakes a poller: what `LoopWaker` writes to. Non-blocking, close-on-exec.
     package static func eventDescriptor() throws(PosixError) -> FileDescriptor {
         let raw = CPosix.eventfd(0, O_NONBLOCK | O_CLOEXEC)

@@ -53,7 +53,9 @@ extension Posix {
     }
 
     /// Writes all bytes to a blocking descriptor (a file, a pipe, a terminal).
-    package static func writeAll(_ raw: Int32, _ bytes: [UInt8], _ name: String = "descriptor") throws(PosixError) {
+    package static func writeAll(_ raw: Int32, _ bytes: [UInt8], _ name: String = "descriptor")
+        throws(PosixError)
+    {
         var offset = 0
         while offset < bytes.count {
             let count = unsafe bytes.withUnsafeBytes {
@@ -102,7 +104,9 @@ extension Posix {
 
     /// Removes a file; one that is not there is fine.
     package static func removeFile(_ path: String) throws(PosixError) {
-        guard unsafe Glibc.unlink(path) == 0 || Glibc.errno == ENOENT else { throw PosixError.last("unlink \(path)") }
+        guard unsafe Glibc.unlink(path) == 0 || Glibc.errno == ENOENT else {
+            throw PosixError.last("unlink \(path)")
+        }
     }
 
     /// Removes an empty directory; false when it is not empty or not there.
@@ -149,7 +153,9 @@ extension Posix {
         guard raw >= 0 else { throw PosixError.last("open \(parent)") }
         let handle = FileDescriptor(owning: raw)
         // Some file systems cannot sync a directory and say EINVAL; there is nothing more to do there.
-        guard Glibc.fsync(handle.raw) == 0 || Glibc.errno == EINVAL else { throw PosixError.last("fsync \(parent)") }
+        guard Glibc.fsync(handle.raw) == 0 || Glibc.errno == EINVAL else {
+            throw PosixError.last("fsync \(parent)")
+        }
     }
 
     /// The part of `path` before its last component: "." when there is none.

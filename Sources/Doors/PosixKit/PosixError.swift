@@ -36,15 +36,15 @@ package struct PosixError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// The number of a system error by name, for tests and for tables of other rooms.
 package enum PosixErrno {
-    package static let EMFILE: Int32 = Glibc.EMFILE
-    package static let ECONNREFUSED: Int32 = Glibc.ECONNREFUSED
-    package static let ETIMEDOUT: Int32 = Glibc.ETIMEDOUT
-    package static let ENOENT: Int32 = Glibc.ENOENT
-    package static let EEXIST: Int32 = Glibc.EEXIST
-    package static let ENOSPC: Int32 = Glibc.ENOSPC
-    package static let EACCES: Int32 = Glibc.EACCES
-    package static let EINVAL: Int32 = Glibc.EINVAL
-    package static let EADDRINUSE: Int32 = Glibc.EADDRINUSE
+    package static let tooManyFiles: Int32 = Glibc.EMFILE
+    package static let connectionRefused: Int32 = Glibc.ECONNREFUSED
+    package static let timedOut: Int32 = Glibc.ETIMEDOUT
+    package static let noSuchFile: Int32 = Glibc.ENOENT
+    package static let fileExists: Int32 = Glibc.EEXIST
+    package static let noSpace: Int32 = Glibc.ENOSPC
+    package static let accessDenied: Int32 = Glibc.EACCES
+    package static let invalidArgument: Int32 = Glibc.EINVAL
+    package static let addressInUse: Int32 = Glibc.EADDRINUSE
 }
 
 /// What a read or a write on a non-blocking descriptor came to.

@@ -59,7 +59,9 @@ extension Posix {
         if target > limit.rlim_cur {
             let before = limit.rlim_cur
             limit.rlim_cur = rlim_t(target)
-            if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 { return UInt64(before) }
+            if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 {
+                return UInt64(before)
+            }
         }
         return UInt64(limit.rlim_cur)
     }

@@ -23,7 +23,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     package static func parse(_ text: String) -> SocketAddress? {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let portText = text[text.index(after: colon)...]
-        guard !portText.isEmpty, portText.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let port = UInt16(portText)
+        guard !portText.isEmpty, portText.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }),
+            let port = UInt16(portText)
         else { return nil }
         let hostPart = text[..<colon]
         if hostPart.hasPrefix("[") {
@@ -149,12 +150,14 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         switch Int32(unsafe raw.pointee.sa_family) {
         case AF_INET:
             let value = unsafe bytes.load(as: sockaddr_in.self)
-            self.init(host: .v4(UInt32(bigEndian: value.sin_addr.s_addr)), port: UInt16(bigEndian: value.sin_port))
+            self.init(
+                host: .v4(UInt32(bigEndian: value.sin_addr.s_addr)), port: UInt16(bigEndian: value.sin_port))
         case AF_INET6:
             let value = unsafe bytes.load(as: sockaddr_in6.self)
             let (high, low) = SocketAddress.words(value.sin6_addr)
             self.init(
-                host: .v6(high: high, low: low, scope: value.sin6_scope_id), port: UInt16(bigEndian: value.sin6_port))
+                host: .v6(high: high, low: low, scope: value.sin6_scope_id),
+                port: UInt16(bigEndian: value.sin6_port))
         default: return nil
         }
     }

@@ -22,7 +22,9 @@ package struct PeerCredentials: Equatable, Sendable {
 extension Posix {
     // MARK: - TCP
 
-    package static func listen(tcp address: SocketAddress, backlog: Int32 = 4096) throws(PosixError) -> FileDescriptor {
+    package static func listen(tcp address: SocketAddress, backlog: Int32 = 4096) throws(PosixError)
+        -> FileDescriptor
+    {
         let socket = try makeSocket(address.family)
         try setOption(socket.raw, SOL_SOCKET, SO_REUSEADDR, 1)
         // Without this an IPv6 listener takes the IPv4 port too, and `[::]` beside `0.0.0.0` fails.
@@ -41,7 +43,8 @@ extension Posix {
             switch Glibc.errno {
             case EAGAIN: return .wouldBlock
             // Errors of the connection, not of the listener (accept(2)).
-            case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, ENETUNREACH:
+            case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
+                ENETUNREACH:
                 return .again
             default: return .failed(PosixError.last("accept"))
             }
@@ -91,14 +94,19 @@ extension Posix {
     // MARK: - Unix sockets
 
     /// Listens at `path` with the given mode, replacing a socket that nobody listens at any more.
-    package static func listen(unix path: String, mode: UInt32 = 0o600, backlog: Int32 = 64) throws(PosixError)
+    package static func listen(unix path: String, mode: UInt32 = 0o600, backlog: Int32 = 64)
+        throws(PosixError)
         -> FileDescriptor
     {
         let socket = try makeSocket(AF_UNIX)
-        var bound = unsafe try withUnixAddress(path) { raw, length in unsafe Glibc.bind(socket.raw, raw, length) }
+        var bound = unsafe try withUnixAddress(path) { raw, length in
+            unsafe Glibc.bind(socket.raw, raw, length)
+        }
         if bound != 0, Glibc.errno == EADDRINUSE, !isAnswered(unix: path) {
             _ = unsafe Glibc.unlink(path)
-            bound = unsafe try withUnixAddress(path) { raw, length in unsafe Glibc.bind(socket.raw, raw, length) }
+            bound = unsafe try withUnixAddress(path) { raw, length in
+                unsafe Glibc.bind(socket.raw, raw, length)
+            }
         }
         guard bound == 0 else { throw PosixError.last("bind \(path)") }
         guard unsafe Glibc.chmod(path, mode) == 0 else { throw PosixError.last("chmod \(path)") }
@@ -109,7 +117,9 @@ extension Posix {
     /// Connects to a Unix socket at once; a Unix connection is never in progress.
     package static func connect(unix path: String) throws(PosixError) -> FileDescriptor {
         let socket = try makeSocket(AF_UNIX)
-        let result = unsafe try withUnixAddress(path) { raw, length in unsafe Glibc.connect(socket.raw, raw, length) }
+        let result = unsafe try withUnixAddress(path) { raw, length in
+            unsafe Glibc.connect(socket.raw, raw, length)
+        }
         guard result == 0 else { throw PosixError.last("connect \(path)") }
         return socket
     }
@@ -128,7 +138,9 @@ extension Posix {
     package static func socketPair() throws(PosixError) -> (Int32, Int32) {
         var raw: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue) | O_NONBLOCK | O_CLOEXEC
-        guard unsafe Glibc.socketpair(AF_UNIX, type, 0, &raw) == 0 else { throw PosixError.last("socketpair") }
+        guard unsafe Glibc.socketpair(AF_UNIX, type, 0, &raw) == 0 else {
+            throw PosixError.last("socketpair")
+        }
         return (raw[0], raw[1])
     }
 
@@ -199,7 +211,9 @@ extension Posix {
         return FileDescriptor(owning: raw)
     }
 
-    private static func setOption(_ raw: Int32, _ level: Int32, _ name: Int32, _ value: Int32) throws(PosixError) {
+    private static func setOption(_ raw: Int32, _ level: Int32, _ name: Int32, _ value: Int32)
+        throws(PosixError)
+    {
         var value = value
         guard unsafe setsockopt(raw, level, name, &value, 4) == 0 else { throw PosixError.last("setsockopt") }
     }
@@ -224,7 +238,8 @@ extension Posix {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
-        guard !bytes.isEmpty, !bytes.contains(0), bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+        guard !bytes.isEmpty, !bytes.contains(0), bytes.count < MemoryLayout.size(ofValue: address.sun_path)
+        else {
             throw PosixError(errno: ENAMETOOLONG, call: "unix socket \(path)")
         }
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }

@@ -11,7 +11,8 @@ struct DeadlineWheel {
     static let slotCount = 256
     private var slots: [[Entry]] = Array(repeating: [], count: slotCount)
 
-    /// The tick to wait for when `wanted` is too far away to have a slot: then the link is looked at and waits again.
+    /// The tick to wait for when `wanted` is too far away to have a slot: then the link is looked at and
+    /// waits again.
     static func reachable(_ wanted: UInt32, from now: UInt32) -> UInt32 {
         min(max(wanted, now + 1), now + UInt32(slotCount) - 1)
     }

@@ -5,8 +5,8 @@ internal import PosixKit
 extension Link {
     /// Ends the link. `linkDidClose` follows later, from the loop; nothing else does.
     ///
-    /// With `flush` everything queued, and `error` last, is sent first and the peer gets the time to read it; all
-    /// within the deadline `closeFlush`. Without it the link is gone at once.
+    /// With `flush` everything queued, and `error` last, is sent first and the peer gets the time to read it;
+    /// all within the deadline `closeFlush`. Without it the link is gone at once.
     package func close(after flush: Bool, error: Frame? = nil) {
         guard !isEnding else {
             if !flush { finish(closeReason ?? .local(nil)) }
@@ -44,8 +44,8 @@ extension Link {
     func finishClosingIfFlushed() {
         guard phase == .closing, queue.isEmpty, unsent.isEmpty, !isWriteEnded else { return }
         isWriteEnded = true
-        // Closing now, with bytes of the peer unread, would reset the connection and could destroy what we have just
-        // sent; so the peer's end is awaited.
+        // Closing now, with bytes of the peer unread, would reset the connection and could destroy what we
+        // have just sent; so the peer's end is awaited.
         Posix.shutdownWriting(descriptor)
     }
 

@@ -1,6 +1,6 @@
 internal import ChannelWire
-internal import NoiseProtocol
 internal import LibeventLoop
+internal import NoiseProtocol
 package import PosixKit
 internal import SodiumCrypto
 
@@ -92,7 +92,7 @@ extension Link {
             if writeEvent?.add() == true { return }
             dropDescriptor()
         }
-        finish(.unreachable(failure ?? PosixError(errno: PosixErrno.EINVAL, call: "connect to no address")))
+        finish(.unreachable(failure ?? PosixError(errno: PosixErrno.invalidArgument, call: "connect to no address")))
     }
 
     /// The connection stands or has failed.
@@ -102,7 +102,7 @@ extension Link {
         beginClientHandshake()
     }
 
-    func connectionTimedOut() { connectNext(after: PosixError(errno: PosixErrno.ETIMEDOUT, call: "connect")) }
+    func connectionTimedOut() { connectNext(after: PosixError(errno: PosixErrno.timedOut, call: "connect")) }
 
     private func beginClientHandshake() {
         guard let handshake else { return }
@@ -169,7 +169,9 @@ extension Link {
         return 2 + length
     }
 
-    private func readRelayPreface(_ bytes: [UInt8], _ handshake: LinkHandshake, _ client: LinkPreface.Client) -> Int {
+    private func readRelayPreface(_ bytes: [UInt8], _ handshake: LinkHandshake, _ client: LinkPreface.Client)
+        -> Int
+    {
         guard bytes.count >= LinkPreface.byteCount else { return 0 }
         switch LinkPreface.Relay(bytes: bytes[..<LinkPreface.byteCount]) {
         case nil: finish(.handshakeFailed(.badPreface))
@@ -189,7 +191,8 @@ extension Link {
         return 0
     }
 
-    private func readMessageTwo(_ message: [UInt8], _ handshake: LinkHandshake, _ client: LinkPreface.Client) {
+    private func readMessageTwo(_ message: [UInt8], _ handshake: LinkHandshake, _ client: LinkPreface.Client)
+    {
         guard let relayPreface = handshake.relayPreface else { return }
         let state = HandshakeState(
             pattern: .nx, role: .initiator,

@@ -4,7 +4,8 @@ internal import PosixKit
 internal import SodiumCrypto
 
 extension Link {
-    /// Bytes have come: joined with what was left, they are opened where they lie in the loop's scratch memory.
+    /// Bytes have come: joined with what was left, they are opened where they lie in the loop's scratch
+    /// memory.
     func readable() {
         let kept = inbound.count
         let scratch = context.receive
@@ -12,7 +13,8 @@ extension Link {
         case .done(let count):
             receivedTick = context.tick
             isPingSent = false
-            // A record that is far from whole only grows; without this a slow sender would cost a copy of it each time.
+            // A record that is far from whole only grows; without this a slow sender would cost a copy of it
+            // each time.
             if phase == .open, let needed = recordNeeded, kept + count < needed {
                 return unsafe inbound.append(contentsOf: scratch.slice(kept, count))
             }
@@ -29,12 +31,14 @@ extension Link {
         inbound.count >= 2 ? 2 + (Int(inbound[0]) << 8 | Int(inbound[1])) : nil
     }
 
-    /// Takes handshake messages and records from the first `count` bytes of the scratch memory; keeps the rest.
+    /// Takes handshake messages and records from the first `count` bytes of the scratch memory; keeps the
+    /// rest.
     private func process(_ count: Int) {
         var offset = 0
         if phase == .handshaking {
             while phase == .handshaking {
-                let bytes = unsafe Array(context.receive.slice(offset, min(count - offset, LinkHandshake.inputBytesMax)))
+                let bytes = unsafe Array(
+                    context.receive.slice(offset, min(count - offset, LinkHandshake.inputBytesMax)))
                 let used = advanceHandshake(bytes)
                 if used == 0 { break }
                 offset += used
@@ -91,13 +95,18 @@ extension Link {
             let type = unsafe plaintext[offset]
             if type == 0 {
                 guard offset > 0, unsafe plaintext[offset...].allSatisfy({ $0 == 0 }) else {
-                    return malformed(.badFrame, offset == 0 ? "a record without a frame" : "padding that is not zero")
+                    return malformed(
+                        .badFrame, offset == 0 ? "a record without a frame" : "padding that is not zero")
                 }
                 return
             }
-            guard plaintext.count - offset >= 3 else { return malformed(.badFrame, "a frame without its length") }
+            guard plaintext.count - offset >= 3 else {
+                return malformed(.badFrame, "a frame without its length")
+            }
             let length = unsafe Int(plaintext[offset + 1]) << 8 | Int(plaintext[offset + 2])
-            guard length <= Limits.frameBodyMax else { return malformed(.tooLarge, "a frame of \(length) bytes") }
+            guard length <= Limits.frameBodyMax else {
+                return malformed(.tooLarge, "a frame of \(length) bytes")
+            }
             guard plaintext.count - offset - 3 >= length else {
                 return malformed(.badFrame, "a frame that crosses its record")
             }

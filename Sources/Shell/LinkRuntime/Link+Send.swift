@@ -7,7 +7,8 @@ extension Link {
     // MARK: - Control frames
 
     /// Queues a frame; frames queued while one event is handled leave in one record.
-    /// Before the link is open they wait, after its end they go nowhere. A queue beyond its limit ends the link.
+    /// Before the link is open they wait, after its end they go nowhere. A queue beyond its limit ends the
+    /// link.
     package func send(_ frame: Frame) {
         guard !isEnding else { return }
         enqueue(frame.encode())
@@ -30,8 +31,8 @@ extension Link {
 
     // MARK: - Bulk
 
-    /// Sends ready frames as one record, after whatever is queued: sealed into the loop's scratch memory and handed
-    /// to the kernel at once. Only what the kernel does not take is copied and kept.
+    /// Sends ready frames as one record, after whatever is queued: sealed into the loop's scratch memory and
+    /// handed to the kernel at once. Only what the kernel does not take is copied and kept.
     ///
     /// Shape: whole encoded frames, 1 to `bulkBytesMax` bytes in all. Call it when `canSendBulk` only.
     /// Cost: no allocation when the kernel takes everything.
@@ -86,7 +87,8 @@ extension Link {
         unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: ciphertext).bigEndian, as: UInt16.self)
         for index in 2 + count..<2 + plaintext { unsafe record[index] = 0 }
         unsafe sendKey.seal(
-            UnsafeMutableRawBufferPointer(rebasing: record[2...]), plaintextCount: plaintext, nonce: sendNonce)
+            UnsafeMutableRawBufferPointer(rebasing: record[2...]), plaintextCount: plaintext, nonce: sendNonce
+        )
         sendNonce += 1
         return 2 + ciphertext
     }
@@ -112,7 +114,9 @@ extension Link {
         unsafe unsent = Array(rest)
         unsentOffset = 0
         progressTick = context.tick
-        if writeEvent == nil { writeEvent = context.loop.watch(descriptor, .write, persist: true, target: self) }
+        if writeEvent == nil {
+            writeEvent = context.loop.watch(descriptor, .write, persist: true, target: self)
+        }
         guard writeEvent?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
         awaitDeadline()
     }

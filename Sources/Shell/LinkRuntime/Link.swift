@@ -8,11 +8,12 @@ internal import SodiumCrypto
 ///  client   connecting ──▶ handshaking ──▶ open ──▶ closing ──▶ closed
 ///  relay                   handshaking ──▶ open ──▶ closing ──▶ closed
 /// ```
-/// `closing` flushes what is queued, ends our half of the stream and waits for the peer to end its own, all within a
-/// deadline. Every state may go straight to `closed`. An idle open link holds keys, one watched descriptor and
-/// nothing else: no buffer, no handshake, no timer.
+/// `closing` flushes what is queued, ends our half of the stream and waits for the peer to end its own, all
+/// within a deadline. Every state may go straight to `closed`. An idle open link holds keys, one watched
+/// descriptor and nothing else: no buffer, no handshake, no timer.
 ///
-/// The loop's context keeps a link until `linkDidClose` has been called, and the link keeps its delegate as long.
+/// The loop's context keeps a link until `linkDidClose` has been called, and the link keeps its delegate as
+/// long.
 package final class Link: LoopEventTarget {
     package enum Side: Sendable { case client, relay }
     enum Phase: UInt8 { case connecting, handshaking, open, closing, closed, reported }
@@ -27,7 +28,8 @@ package final class Link: LoopEventTarget {
     package internal(set) var peerAddress: SocketAddress?
     /// The relay's identity key, at a client that is open.
     package internal(set) var peerIdentity: [UInt8]?
-    /// Names this link in proofs of key. Shape: 64 bytes once open; empty before, and after `forgetHandshakeHash`.
+    /// Names this link in proofs of key. Shape: 64 bytes once open; empty before, and after
+    /// `forgetHandshakeHash`.
     package internal(set) var handshakeHash: [UInt8] = []
 
     var phase: Phase
@@ -94,6 +96,10 @@ package final class Link: LoopEventTarget {
 
     /// Bytes of control frames that wait. A user with much to say looks here before the next `send`.
     package var queuedBytes: Int { queue.count }
+
+    /// Memory that buffers of this link take now: parts of records, queued frames, unsent bytes. 0 when it is
+    /// idle.
+    package var bufferBytes: Int { inbound.capacity + queue.capacity + unsent.capacity }
 
     /// Frees the handshake hash when no proof of key will be checked on this link any more.
     package func forgetHandshakeHash() { handshakeHash = [] }

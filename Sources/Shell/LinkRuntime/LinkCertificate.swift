@@ -28,7 +28,9 @@ package struct LinkCertificate: Equatable, Sendable {
         precondition(notBefore < notAfter, "a certificate is valid for some time")
         var bytes: [UInt8] = [1] + identity.publicKey + staticKey
         for time in [notBefore, notAfter] {
-            for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: time >> shift)) }
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: time >> shift))
+            }
         }
         bytes += Ed25519.sign(Self.domain + bytes, with: identity)
         self.identity = identity.publicKey

@@ -12,7 +12,8 @@ internal import Synchronization
 package final class LinkListener {
     /// Gets each connection that was let in.
     package typealias Take = (_ connection: consuming FileDescriptor, _ peer: SocketAddress?) -> Void
-    /// Nil lets the connection in; an error is told to the client in the refusal, as with too many connections.
+    /// Nil lets the connection in; an error is told to the client in the refusal, as with too many
+    /// connections.
     package typealias Admit = (_ peer: SocketAddress?) -> LinkErrorCode?
 
     private let loop: EventLoop
@@ -32,8 +33,8 @@ package final class LinkListener {
     package var address: SocketAddress? { Posix.localAddress(socket.raw) }
 
     /// Starts at once.
-    /// `trouble` is called once for each time that accepting begins to fail, not for each attempt. `accept` is
-    /// another function in tests only.
+    /// `trouble` is called once for each time that accepting begins to fail, not for each attempt. `accept`
+    /// is another function in tests only.
     package init(
         loop: EventLoop, socket: consuming FileDescriptor, admit: @escaping Admit = { _ in nil },
         trouble: @escaping (PosixError) -> Void, accept: @escaping (Int32) -> AcceptResult = Posix.accept,
@@ -72,7 +73,8 @@ package final class LinkListener {
                 if event == nil { return }
             case .again: continue
             case .wouldBlock:
-                // Only an empty backlog ends the trouble: one connection let in between two failures does not.
+                // Only an empty backlog ends the trouble: one connection let in between two failures does
+                // not.
                 delay = 0
                 isInTrouble = false
                 return
@@ -81,8 +83,8 @@ package final class LinkListener {
         }
     }
 
-    /// Says no in the clear. The client's first flight is read where it has come, since closing over unread bytes
-    /// would reset the connection and could lose the refusal.
+    /// Says no in the clear. The client's first flight is read where it has come, since closing over unread
+    /// bytes would reset the connection and could lose the refusal.
     private func refuse(_ connection: consuming FileDescriptor, _ code: LinkErrorCode) {
         refusedCount += 1
         _ = Posix.send(connection.raw, LinkPreface.Relay.refusal(code.rawValue).bytes)
@@ -122,8 +124,8 @@ package final class ConnectionCounter: Sendable {
         self.perAddressMax = perAddressMax
     }
 
-    /// Counts one more; false, and nothing is counted, when that is one too many. A peer without an address (on a Unix
-    /// socket) counts in the total only.
+    /// Counts one more; false, and nothing is counted, when that is one too many. A peer without an address
+    /// (on a Unix socket) counts in the total only.
     package func enter(_ peer: SocketAddress?) -> Bool {
         let key = peer?.countingKey
         return counts.withLock { counts in

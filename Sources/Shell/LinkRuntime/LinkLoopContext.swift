@@ -32,7 +32,8 @@ package final class LinkLoopContext {
 
     /// `clock` is the monotonic one, in nanoseconds; tests pass their own and call `sweep`.
     package init(
-        loop: EventLoop, tickMilliseconds: Int64 = 500, clock: @escaping () -> UInt64 = Clock.monotonicNanoseconds,
+        loop: EventLoop, tickMilliseconds: Int64 = 500,
+        clock: @escaping () -> UInt64 = Clock.monotonicNanoseconds,
         wallSeconds: @escaping () -> Int64 = Clock.nowSeconds
     ) {
         loop.assertOnLoop()
@@ -43,7 +44,9 @@ package final class LinkLoopContext {
         start = clock()
         settleTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.run {} }
         settleTimer?.stop()
-        ticker = loop.timer(afterMilliseconds: tickMilliseconds, repeating: true) { [unowned self] in self.sweep() }
+        ticker = loop.timer(afterMilliseconds: tickMilliseconds, repeating: true) { [unowned self] in
+            self.sweep()
+        }
         ticker?.stop()
     }
 

@@ -31,7 +31,8 @@ package enum LinkPreface {
             let bytes = Array(bytes)
             guard bytes.count == byteCount, bytes.starts(with: magic) else { return nil }
             self.init(
-                versionMin: bytes[4], versionMax: bytes[5], suites: Suites(rawValue: bytes[6]).intersection(.all))
+                versionMin: bytes[4], versionMax: bytes[5],
+                suites: Suites(rawValue: bytes[6]).intersection(.all))
         }
 
         /// What the relay answers: AESGCM where both can do it. Nil when there is no common version or suite.

@@ -81,7 +81,8 @@ package final class LinkSettings: Sendable {
     package let relay: RelayLinkIdentity?
 
     package static func relay(
-        _ identity: RelayLinkIdentity, suites: LinkPreface.Suites = .all, deadlines: LinkDeadlines = LinkDeadlines(),
+        _ identity: RelayLinkIdentity, suites: LinkPreface.Suites = .all,
+        deadlines: LinkDeadlines = LinkDeadlines(),
         isPadding: Bool = true
     ) -> LinkSettings {
         LinkSettings(relay: identity, suites, deadlines, isPadding)
@@ -99,7 +100,8 @@ package final class LinkSettings: Sendable {
         self.relay = relay
         self.deadlines = deadlines
         self.isPadding = isPadding
-        // AESGCM without the hardware is slow and leaks its key through the caches; libsodium has it in hardware only.
+        // AESGCM without the hardware is slow and leaks its key through the caches; libsodium has it in
+        // hardware only.
         self.suites = AEADSuite.aesAvailable ? suites : suites.subtracting(.aesGCM)
     }
 }

@@ -24,7 +24,8 @@ package struct RelayIdentity: Sendable {
     package var publicKey: [UInt8] { link.certificate.identity }
 
     /// Fresh keys. Units: `validSeconds` from `nowSeconds` on.
-    package static func create(nowSeconds: Int64, validSeconds: Int64 = defaultValidSeconds) -> RelayIdentity {
+    package static func create(nowSeconds: Int64, validSeconds: Int64 = defaultValidSeconds) -> RelayIdentity
+    {
         issue(Ed25519.KeyPair.generate(), nowSeconds, validSeconds)
     }
 
@@ -94,12 +95,14 @@ extension RelayIdentity {
     }
 
     package static func decode(_ bytes: [UInt8]) throws(FileProblem) -> RelayIdentity {
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = String(decoding: bytes, as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false)
         guard lines.first.map(String.init) == firstLine else { throw .notAnIdentity }
         var values: [String: [UInt8]] = [:]
         for (index, line) in lines.enumerated().dropFirst() where !line.isEmpty {
             let words = line.split(separator: " ")
-            guard words.count == 2, ["identity-secret", "static-secret", "certificate"].contains(String(words[0])),
+            guard words.count == 2,
+                ["identity-secret", "static-secret", "certificate"].contains(String(words[0])),
                 values[String(words[0])] == nil, let value = Base64URL.decode(String(words[1]))
             else { throw .line(index + 1) }
             values[String(words[0])] = value

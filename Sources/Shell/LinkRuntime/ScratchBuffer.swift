@@ -15,7 +15,8 @@
     /// The bytes from `offset`, `count` of them.
     @inline(__always) @unsafe
     func slice(_ offset: Int, _ count: Int) -> UnsafeMutableRawBufferPointer {
-        precondition(offset >= 0 && count >= 0 && offset + count <= self.count, "a slice lies inside its buffer")
+        precondition(
+            offset >= 0 && count >= 0 && offset + count <= self.count, "a slice lies inside its buffer")
         return unsafe UnsafeMutableRawBufferPointer(start: base + offset, count: count)
     }
 }

@@ -5,7 +5,9 @@ package import SodiumCrypto
 package enum SodiumNoise {
     package static func primitives(_ suite: AEADSuite) -> NoisePrimitives {
         NoisePrimitives(
-            dh: NoisePrimitives.DH(name: "25519", keyByteCount: X25519.keyByteCount) { keyPair(X25519.generate()) },
+            dh: NoisePrimitives.DH(name: "25519", keyByteCount: X25519.keyByteCount) {
+                keyPair(X25519.generate())
+            },
             cipher: cipher(suite),
             hash: NoisePrimitives.Hash(
                 name: "BLAKE2b", byteCount: 64, digest: { first, second in Sodium.blake2b512(first, second) },

@@ -7,7 +7,10 @@ import Testing
     @Test func `a readable descriptor calls its handler until it is removed`() throws {
         let loop = try EventLoop()
         let (a, b) = try Posix.socketPair()
-        defer { Posix.closeRaw(a); Posix.closeRaw(b) }
+        defer {
+            Posix.closeRaw(a)
+            Posix.closeRaw(b)
+        }
         var calls = 0
         let event = loop.watch(a, .read, persist: true) { calls += 1 }
         loop.runOnce(waiting: false)
@@ -25,7 +28,10 @@ import Testing
     @Test func `a one-shot event fires once and can be added again`() throws {
         let loop = try EventLoop()
         let (a, b) = try Posix.socketPair()
-        defer { Posix.closeRaw(a); Posix.closeRaw(b) }
+        defer {
+            Posix.closeRaw(a)
+            Posix.closeRaw(b)
+        }
         var calls = 0
         let event = loop.watch(a, .write, persist: false) { calls += 1 }
         event.add()
@@ -41,7 +47,10 @@ import Testing
     @Test func `an event may be let go of inside its own handler`() throws {
         let loop = try EventLoop()
         let (a, b) = try Posix.socketPair()
-        defer { Posix.closeRaw(a); Posix.closeRaw(b) }
+        defer {
+            Posix.closeRaw(a)
+            Posix.closeRaw(b)
+        }
         var calls = 0
         var event: LoopEvent?
         event = loop.watch(a, .write, persist: true) {
@@ -62,7 +71,10 @@ import Testing
         }
         let loop = try EventLoop()
         let (a, b) = try Posix.socketPair()
-        defer { Posix.closeRaw(a); Posix.closeRaw(b) }
+        defer {
+            Posix.closeRaw(a)
+            Posix.closeRaw(b)
+        }
         var target: Target? = Target()
         weak let watched = target
         do {

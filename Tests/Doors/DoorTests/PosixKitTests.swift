@@ -9,7 +9,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+5", "localhost:80", "::1:80",
+        "", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+5", "localhost:80",
+        "::1:80",
         "[::1]", "[127.0.0.1]:80", "[::1:80", "1.2.3:80", "1.2.3.4\0:80",
     ])
     func `anything else is refused`(text: String) {
@@ -97,7 +98,9 @@ import Testing
     }
 
     @Test func `a socket path that does not fit is an error`() {
-        #expect(throws: PosixError.self) { _ = try Posix.connect(unix: String(repeating: "x", count: 200)).release() }
+        #expect(throws: PosixError.self) {
+            _ = try Posix.connect(unix: String(repeating: "x", count: 200)).release()
+        }
     }
 }
 
@@ -242,7 +245,8 @@ import Testing
 
     @Test(arguments: [
         (["--nope"], CommandLineOptions.ParseError.unknown("--nope")), (["-x"], .unknown("-x")),
-        (["--nope=5"], .unknown("--nope")), (["--config"], .missingValue("--config")), (["-c"], .missingValue("-c")),
+        (["--nope=5"], .unknown("--nope")), (["--config"], .missingValue("--config")),
+        (["-c"], .missingValue("-c")),
         (["--json=1"], .unexpectedValue("--json")),
     ])
     func `a wrong option is named`(arguments: [String], expected: CommandLineOptions.ParseError) {

@@ -70,11 +70,14 @@ final class Bench {
         return (link, recorder, b)
     }
 
-    func clientLink(_ settings: LinkSettings = .client(), expecting: [UInt8]? = nil) throws -> (Link, Recorder, Int32) {
+    func clientLink(_ settings: LinkSettings = .client(), expecting: [UInt8]? = nil) throws -> (
+        Link, Recorder, Int32
+    ) {
         let (a, b) = try Posix.socketPair()
         let recorder = Recorder()
         let link = Link.handshake(
-            over: FileDescriptor(owning: a), context: context, settings: settings, expectedIdentity: expecting,
+            over: FileDescriptor(owning: a), context: context, settings: settings,
+            expectedIdentity: expecting,
             delegate: recorder)
         return (link, recorder, b)
     }
@@ -175,9 +178,13 @@ final class RawClient {
         let preface = LinkPreface.Client(suites: suite == .aesGCM ? .aesGCM : .chaChaPoly)
         let ephemeral = SodiumNoise.keyPair(X25519.generate())
         send(preface.bytes + ephemeral.publicKey)
-        bench.run("the relay answers") { read(); return input.count >= 10 && input.count >= 10 + messageLength }
+        bench.run("the relay answers") {
+            read()
+            return input.count >= 10 && input.count >= 10 + messageLength
+        }
         let state = HandshakeState(
-            pattern: .nx, role: .initiator, prologue: Array("antenna-link/1".utf8) + preface.bytes + input[..<8],
+            pattern: .nx, role: .initiator,
+            prologue: Array("antenna-link/1".utf8) + preface.bytes + input[..<8],
             e: ephemeral, primitives: SodiumNoise.primitives(suite))
         _ = try state.writeMessage([])
         _ = try state.readMessage(Array(input[10..<10 + messageLength]))

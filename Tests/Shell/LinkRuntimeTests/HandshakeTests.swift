@@ -8,7 +8,9 @@ import Testing
 
 @Suite struct LinkHandshakeTests {
     @Test(arguments: [AEADSuite.chaChaPoly, .aesGCM].filter { $0 != .aesGCM || AEADSuite.aesAvailable })
-    func `both ends agree on the hash, the client knows the relay, and frames go both ways`(suite: AEADSuite) throws {
+    func `both ends agree on the hash, the client knows the relay, and frames go both ways`(suite: AEADSuite)
+        throws
+    {
         let bench = try Bench()
         let pair = try bench.openPair(client: .client(suites: suite == .aesGCM ? .all : .chaChaPoly))
         #expect(pair.relay.handshakeHash.count == 64)
@@ -23,12 +25,16 @@ import Testing
         let identity = RelayIdentity.create(nowSeconds: Clock.nowSeconds())
         let ready = Mailbox<(SocketAddress, Mailbox<Bool>)>()
         let thread = PosixThread.start(name: "relay") {
-            guard let loop = try? EventLoop(), let socket = try? Posix.listen(tcp: .loopback(port: 0)) else { return }
+            guard let loop = try? EventLoop(), let socket = try? Posix.listen(tcp: .loopback(port: 0)) else {
+                return
+            }
             let context = LinkLoopContext(loop: loop)
             let settings = LinkSettings.relay(identity.link)
             let echo = Recorder()
             echo.onFrame = { link, frame in
-                if case .publish(let request, let body) = frame { link.send(.record(request: request, record: body)) }
+                if case .publish(let request, let body) = frame {
+                    link.send(.record(request: request, record: body))
+                }
             }
             let listener = LinkListener(loop: loop, socket: socket, trouble: { _ in }) { connection, peer in
                 _ = Link.accept(connection, peer: peer, context: context, settings: settings, delegate: echo)
@@ -67,7 +73,10 @@ import Testing
     ) throws -> (atRelay: Recorder, atClient: Recorder) {
         let (_, atClient, clientWire) = try bench.clientLink(client)
         let (_, atRelay, relayWire) = try bench.relayLink()
-        defer { Posix.closeRaw(clientWire); Posix.closeRaw(relayWire) }
+        defer {
+            Posix.closeRaw(clientWire)
+            Posix.closeRaw(relayWire)
+        }
         bench.settle()
         var flight = Posix.receive(clientWire, limit: 4096).1
         changeClient(&flight)
@@ -100,7 +109,9 @@ import Testing
         #expect(atClient.reason == .handshakeFailed(.notAuthentic))
     }
 
-    @Test func `reserved bits of the client's offer are ignored by the relay but bound by the handshake`() throws {
+    @Test func `reserved bits of the client's offer are ignored by the relay but bound by the handshake`()
+        throws
+    {
         let bench = try Bench()
         let (atRelay, atClient) = try meet(bench, changeClient: { $0[6] |= 0x80 })
         #expect(atRelay.isOpen)
@@ -142,7 +153,8 @@ import Testing
         bench.time.wallSeconds += RelayIdentity.defaultValidSeconds + 301
         let atClient = Recorder()
         _ = Link.handshake(
-            over: FileDescriptor(owning: wire), context: bench.context, settings: .client(), delegate: atClient)
+            over: FileDescriptor(owning: wire), context: bench.context, settings: .client(),
+            delegate: atClient)
         bench.run { atClient.reason != nil }
         #expect(atClient.reason == .handshakeFailed(.certificate(.expired)))
         withExtendedLifetime(atRelay) {}
@@ -152,8 +164,13 @@ import Testing
         let bench = try Bench()
         let (_, atRelay, wire) = try bench.relayLink()
         let client = RawClient(wire, bench)
-        client.send(LinkPreface.Client(versionMin: 2, versionMax: 9, suites: .all).bytes + [UInt8](repeating: 0, count: 32))
-        bench.run { client.read(); return client.isEnded }
+        client.send(
+            LinkPreface.Client(versionMin: 2, versionMax: 9, suites: .all).bytes
+                + [UInt8](repeating: 0, count: 32))
+        bench.run {
+            client.read()
+            return client.isEnded
+        }
         #expect(LinkPreface.Relay(bytes: client.input) == .refusal(2))
         Posix.shutdownWriting(wire)
         bench.run { atRelay.reason != nil }
@@ -166,7 +183,10 @@ import Testing
         let (_, atRelay, wire) = try bench.relayLink()
         let client = RawClient(wire, bench)
         client.send(Array("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n".utf8))
-        bench.run { client.read(); return client.isEnded }
+        bench.run {
+            client.read()
+            return client.isEnded
+        }
         #expect(client.input.isEmpty)
         #expect(atRelay.reason == .handshakeFailed(.badPreface))
     }
@@ -184,7 +204,10 @@ import Testing
         let bench = try Bench()
         let (_, atClient, clientWire) = try bench.clientLink()
         let (_, atRelay, relayWire) = try bench.relayLink()
-        defer { Posix.closeRaw(clientWire); Posix.closeRaw(relayWire) }
+        defer {
+            Posix.closeRaw(clientWire)
+            Posix.closeRaw(relayWire)
+        }
         bench.settle()
         for (from, to) in [(clientWire, relayWire), (relayWire, clientWire)] {
             for byte in Posix.receive(from, limit: 4096).1 {
@@ -201,12 +224,14 @@ import Testing
     let staticKey = X25519.generate().publicKey
 
     @Test func `a certificate holds at its time, with five minutes of tolerance`() throws {
-        let certificate = LinkCertificate(identity: identity, staticKey: staticKey, notBefore: 1000, notAfter: 2000)
+        let certificate = LinkCertificate(
+            identity: identity, staticKey: staticKey, notBefore: 1000, notAfter: 2000)
         #expect(certificate.bytes.count == 145)
         func check(_ now: Int64) -> LinkCertificate.Problem? {
             do throws(LinkCertificate.Problem) {
                 _ = try LinkCertificate.check(
-                    certificate.bytes, handshakeStatic: staticKey, expectedIdentity: identity.publicKey, nowSeconds: now)
+                    certificate.bytes, handshakeStatic: staticKey, expectedIdentity: identity.publicKey,
+                    nowSeconds: now)
                 return nil
             } catch { return error }
         }
@@ -230,7 +255,8 @@ import Testing
     }
 
     @Test func `extreme times overflow nothing`() throws {
-        let certificate = LinkCertificate(identity: identity, staticKey: staticKey, notBefore: .min, notAfter: .max)
+        let certificate = LinkCertificate(
+            identity: identity, staticKey: staticKey, notBefore: .min, notAfter: .max)
         _ = try LinkCertificate.check(
             certificate.bytes, handshakeStatic: staticKey, expectedIdentity: nil, nowSeconds: 1_800_000_000)
     }
