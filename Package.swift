@@ -101,7 +101,9 @@ let package = Package(
         tests(
             "Shell", "LinkRuntimeTests",
             ["LinkRuntime", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit", "ChannelWire"]),
-        tests("Shell", "RelayStoreTests", ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto"]),
+        tests(
+            "Shell", "RelayStoreTests",
+            ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),
         tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests("Shell", "ChannelClientTests", ["ChannelClient", "RelayServer"]),

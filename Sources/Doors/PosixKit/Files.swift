@@ -8,6 +8,8 @@ package struct FileStatus: Equatable, Sendable {
     package let owner: UInt32
     package let isDirectory: Bool
     package let isRegular: Bool
+    /// The file's number on its volume: a copy has another one.
+    package let inode: UInt64
 }
 
 extension Posix {
@@ -95,7 +97,27 @@ extension Posix {
         guard unsafe stat(path, &raw) == 0 else { return nil }
         return FileStatus(
             size: Int64(raw.st_size), mode: raw.st_mode & 0o7777, owner: raw.st_uid,
-            isDirectory: raw.st_mode & S_IFMT == S_IFDIR, isRegular: raw.st_mode & S_IFMT == S_IFREG)
+            isDirectory: raw.st_mode & S_IFMT == S_IFDIR, isRegular: raw.st_mode & S_IFMT == S_IFREG,
+            inode: UInt64(raw.st_ino))
+    }
+
+    /// The first bytes of a file: fewer than `count` only where the file ends.
+    package static func readPrefix(_ path: String, count: Int) throws(PosixError) -> [UInt8] {
+        let raw = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard raw >= 0 else { throw PosixError.last("open \(path)") }
+        let file = FileDescriptor(owning: raw)
+        var bytes = [UInt8](repeating: 0, count: count)
+        var have = 0
+        while have < count {
+            let part = unsafe bytes.withUnsafeMutableBytes { unsafe Glibc.read(file.raw, $0.baseAddress! + have, count - have) }
+            if part < 0 {
+                if Glibc.errno == EINTR { continue }
+                throw PosixError.last("read \(path)")
+            }
+            if part == 0 { break }
+            have += part
+        }
+        return Array(bytes[..<have])
     }
 
     package static func changeMode(_ path: String, _ mode: UInt32) throws(PosixError) {
