@@ -107,6 +107,7 @@ let package = Package(
         tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),
         tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests("Shell", "ChannelClientTests", ["ChannelClient", "RelayServer"]),
+        tests("Shell", "OwnerCommandsTests", ["OwnerCommands", "ChannelClient", "Operations"]),
         tests("Tidy", "TidyTests", ["ChannelWire"]),
     ]
 )

@@ -1,10 +1,10 @@
-internal import ChannelClient
-internal import Operations
+package import ChannelClient
+package import Operations
 
 /// What the library calls an error, as a numbered error for the person at the keyboard.
-enum ClientFailure {
+package enum ClientFailure {
     /// The numbers are stable: a new code gets a new number, a number never changes its meaning.
-    static func number(_ code: ChannelClientError.Code) -> Int {
+    package static func number(_ code: ChannelClientError.Code) -> Int {
         switch code {
         case .homeForeign: 500
         case .homeTooNew: 501
@@ -63,7 +63,7 @@ enum ClientFailure {
         }
     }
 
-    static func exitCode(_ error: ChannelClientError) -> ExitCode {
+    package static func exitCode(_ error: ChannelClientError) -> ExitCode {
         switch error.code {
         case .notOwner, .notPermitted, .permissionDenied: .permission
         // Fewer than asked for, but nobody at all is no partial success.

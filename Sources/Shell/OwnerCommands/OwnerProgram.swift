@@ -103,6 +103,9 @@ package enum OwnerProgram {
 
     // MARK: What does what
 
+    /// Whether a command of this name is carried out.
+    package static func knows(_ name: String) -> Bool { action(name) != nil }
+
     private typealias Body = @Sendable (Session, ParsedCommand) async throws -> ExitCode
 
     private enum Action {

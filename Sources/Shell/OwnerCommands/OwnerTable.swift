@@ -1,8 +1,8 @@
-internal import Operations
+package import Operations
 
 /// Every command of `antenna` with its help; what it does stands in the function named beside it.
-enum OwnerTable {
-    static let table = CommandTable(
+package enum OwnerTable {
+    package static let table = CommandTable(
         program: "antenna", summary: "channels on relays that anyone can host",
         globals: [
             OptionSpec("home", value: "DIR", "where keys, channels and messages are kept"),

@@ -1,8 +1,8 @@
-internal import ChannelClient
-internal import Operations
+package import ChannelClient
+package import Operations
 
 /// How the library's values look as JSON (field names are stable) and as text for people.
-enum Present {
+package enum Present {
     // MARK: Channels and members
 
     static func json(_ channel: Channel) -> JSONValue {
@@ -74,11 +74,16 @@ enum Present {
         }
     }
 
-    /// 0: every relay serves; 2: some do, or may still come to; 69: none.
-    static func exitCode(_ outcomes: [RelayOutcome]) -> ExitCode {
-        let served = outcomes.count { $0.result == .active }
-        if served == outcomes.count { return .ok }
-        return outcomes.contains(where: \.mayServe) ? .partial : .unavailable
+    /// 0: every relay serves; 2: some do, or their operators still decide; 69: none.
+    package static func exitCode(_ outcomes: [RelayOutcome]) -> ExitCode {
+        if outcomes.allSatisfy({ $0.result == .active }) { return .ok }
+        let answered = outcomes.contains { outcome in
+            switch outcome.result {
+            case .active, .pending: true
+            case .noAnswer, .rejected, .failed: false
+            }
+        }
+        return answered ? .partial : .unavailable
     }
 
     // MARK: Messages
@@ -96,7 +101,7 @@ enum Present {
     }
 
     /// `2026-07-14 09:30:05 alice: hello  (QWJjZGVm)`; further lines of the text are indented.
-    static func line(_ message: Message) -> String {
+    package static func line(_ message: Message) -> String {
         let text: String
         if message.deleted {
             text = "(deleted)"
@@ -153,7 +158,7 @@ enum Present {
     }
 
     /// 0: every relay has it, or as many as were asked for; 2: some; 69: none.
-    static func exitCode(_ receipt: PublishReceipt, minimum: Int = 0) -> ExitCode {
+    package static func exitCode(_ receipt: PublishReceipt, minimum: Int = 0) -> ExitCode {
         if receipt.isComplete || (minimum > 0 && receipt.acceptedCount >= minimum) { return .ok }
         return receipt.acceptedCount > 0 ? .partial : .unavailable
     }

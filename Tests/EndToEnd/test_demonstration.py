@@ -1,0 +1,85 @@
+"""`scripts/run`: the first thing a newcomer sees."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+from harness import ROOT, WAIT
+
+ENVIRONMENT = {**os.environ, "ANTENNA_CONFIGURATION": "debug"}
+
+
+def leftovers():
+    """Processes and directories of demonstrations."""
+    found = [str(path) for path in pathlib.Path("/tmp").glob("antenna-demo.*")]
+    for folder in pathlib.Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                line = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"/tmp/antenna-demo." in line:
+                found.append(line.replace(b"\0", b" ").decode())
+    return found
+
+
+@pytest.fixture(autouse=True)
+def cleans_up():
+    before = set(leftovers())
+    yield
+    assert set(leftovers()) - before == set()
+
+
+def run(**stdin):
+    return subprocess.run(
+        [ROOT / "scripts/run"], capture_output=True, text=True, timeout=110, env=ENVIRONMENT, **stdin)
+
+
+def test_every_piped_line_reaches_both_subscribers():
+    done = run(input="hello\nwörld\n\nlast line without its end")
+    assert done.returncode == 0, done
+    for text in ("hello", "wörld", "last line without its end"):
+        for reader in ("reader-1", "reader-2"):
+            assert re.search(rf"{reader} received ‘{text}’ after \d+\.\d ms", done.stdout), done
+    assert "address   https://127.0.0.1/r#" in done.stdout
+    assert re.search(r"3 published, 3 received by both subscribers; .*median \d+\.\d ms", done.stdout), done
+
+
+@pytest.mark.parametrize("stdin", [{"input": ""}, {"stdin": subprocess.DEVNULL}], ids=["empty", "null"])
+def test_without_input_one_message_is_shown(stdin):
+    done = run(**stdin)
+    assert done.returncode == 0, done
+    assert "1 published, 1 received by both subscribers" in done.stdout
+
+
+def test_with_standard_input_closed():
+    done = subprocess.run(
+        ["bash", "-c", "exec scripts/run <&-"], capture_output=True, text=True, timeout=110, env=ENVIRONMENT, cwd=ROOT)
+    assert done.returncode == 0, done
+    assert "1 published, 1 received by both subscribers" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_it_cleanly(number):
+    # A process group of its own, as a terminal would have it: Ctrl-C goes to all of it.
+    process = subprocess.Popen(
+        [ROOT / "scripts/run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=ENVIRONMENT, start_new_session=True)
+    process.stdin.write("hello\n")
+    process.stdin.flush()
+    seen = ""
+    while "reader-2 received" not in seen:
+        line = process.stdout.readline()
+        assert line, seen + process.stderr.read()
+        seen += line
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    out, err = process.communicate(timeout=WAIT)
+    assert process.returncode == 0, (out, err)
+    assert "1 published" in out
