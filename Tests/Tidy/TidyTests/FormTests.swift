@@ -58,7 +58,7 @@ import Testing
     func leftovers() {
         // Put together here so that this file does not find itself.
         let words = [
-            "TO" + "DO", "FIX" + "ME", "X" + "XX: ", "HA" + "CK:", "not" + "Yet", "not built " + "yet",
+            "TO" + "DO", "FIX" + "ME", "X" + "XX: ", "HA" + "CK:", "throw .not" + "Yet", "not built " + "yet",
         ]
         for file in Tree.textFiles where !file.path.hasPrefix("Tests/Tidy/") {
             for word in words where file.text.contains(word) { Issue.record("\(file) contains \(word)") }
