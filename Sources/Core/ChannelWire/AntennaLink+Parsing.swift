@@ -1,5 +1,6 @@
 extension AntennaLink {
-    /// Reads a link. Takes `https://`, `antenna:` and `simplex:`, letters in any case, and commas as they are or as `%2C`.
+    /// Reads a link. Takes `https://`, `antenna:` and `simplex:`, letters in any case, and commas as they are
+    /// or as `%2C`.
     ///
     /// - Throws: `WireError.malformed` with one sentence that says what is wrong and what would be right.
     package static func parse(_ text: String) throws(WireError) -> AntennaLink {
@@ -10,10 +11,14 @@ extension AntennaLink {
         var rest: Substring
         var first: String?
         if let after = dropping(prefix: "https://", of: text) {
-            guard let slash = after.firstIndex(of: "/") else { throw .malformed("a link has a letter after its host") }
+            guard let slash = after.firstIndex(of: "/") else {
+                throw .malformed("a link has a letter after its host")
+            }
             first = String(after[..<slash])
             rest = after[after.index(after: slash)...]
-        } else if let after = dropping(prefix: "antenna:/", of: text) ?? dropping(prefix: "simplex:/", of: text) {
+        } else if let after = dropping(prefix: "antenna:/", of: text)
+            ?? dropping(prefix: "simplex:/", of: text)
+        {
             rest = after
         } else {
             throw .malformed("a link begins with https:// or antenna:/")
@@ -45,7 +50,8 @@ extension AntennaLink {
             guard query.keys.isEmpty else { throw .malformed("an r link has no c=") }
             guard let identity = PublicKey(raw: key) else { throw .malformed("a relay's key has 32 bytes") }
             return .relayAddress(identity: identity, hosts: endpoints)
-        default: throw .malformed("a link's letter is c (channel), g (relay's place in a channel) or r (relay)")
+        default:
+            throw .malformed("a link's letter is c (channel), g (relay's place in a channel) or r (relay)")
         }
     }
 
@@ -115,12 +121,14 @@ extension AntennaLink {
         if text.hasPrefix("[") {
             let inner = text.dropFirst().dropLast()
             guard text.hasSuffix("]"), inner.utf8.count <= 45, !inner.isEmpty,
-                inner.utf8.allSatisfy({ isHexDigit($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") })
+                inner.utf8.allSatisfy({ isHexDigit($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+                )
             else { throw .malformed("an IPv6 host stands in brackets") }
             return String(inner)
         }
         let allowed = text.utf8.allSatisfy {
-            isHexDigit($0) || UInt8(ascii: "g")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "G")...UInt8(ascii: "Z") ~= $0
+            isHexDigit($0) || UInt8(ascii: "g")...UInt8(ascii: "z") ~= $0
+                || UInt8(ascii: "G")...UInt8(ascii: "Z") ~= $0
                 || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
         }
         guard 1...253 ~= text.utf8.count, allowed else {

@@ -48,7 +48,8 @@ extension AntennaLink {
             let keyText = Base64URL.encode(key.raw, padded: false)
             return Self.write(scheme, "g", keyText, [host.endpoint], identities: [host.identity])
         case .relayAddress(let identity, let hosts):
-            return Self.write(scheme, "r", Base64URL.encode(identity.raw, padded: false), hosts, identities: [])
+            return Self.write(
+                scheme, "r", Base64URL.encode(identity.raw, padded: false), hosts, identities: [])
         }
     }
 

@@ -1,6 +1,7 @@
 /// Base64 with the URL alphabet. **Source**: RFC 4648 section 5; padding as docs/protocol/channel.md asks.
 package enum Base64URL {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     package static func encode(_ bytes: some Collection<UInt8>, padded: Bool = true) -> String {
         var out: [UInt8] = []
@@ -21,7 +22,8 @@ package enum Base64URL {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Nil for an empty text, a foreign character, an impossible length, or bits that a canonical text leaves zero.
+    /// Nil for an empty text, a foreign character, an impossible length, or bits that a canonical text leaves
+    /// zero.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)
         while digits.last == UInt8(ascii: "=") { digits.removeLast() }

@@ -9,16 +9,21 @@ package enum Body {
         if bytes.first == UInt8(ascii: "X") {
             var elements: [Result<Element, WireError>] = []
             for block in try CompressedBody.decode(bytes, decompress: crypto.decompress) {
-                if block.first == UInt8(ascii: "X") { throw .malformed("a compressed body inside a compressed body") }
+                if block.first == UInt8(ascii: "X") {
+                    throw .malformed("a compressed body inside a compressed body")
+                }
                 elements += try divide(block)
-                guard elements.count <= Limits.batchCountMax else { throw .tooMany(limit: Limits.batchCountMax) }
+                guard elements.count <= Limits.batchCountMax else {
+                    throw .tooMany(limit: Limits.batchCountMax)
+                }
             }
             return elements
         }
         return try divide(bytes)
     }
 
-    /// A batch, also of a single element. **Shape**: `=`, one count byte, two length bytes before each element.
+    /// A batch, also of a single element. **Shape**: `=`, one count byte, two length bytes before each
+    /// element.
     ///
     /// The elements must fit (1 to 255 of at most 65535 bytes): our own duty.
     package static func encodeBatch(_ elements: [[UInt8]]) -> [UInt8] {
@@ -54,7 +59,8 @@ package enum Body {
     }
 }
 
-/// Divides a JSON array into its items without reading them: what is signed or kept must stay the sender's bytes.
+/// Divides a JSON array into its items without reading them: what is signed or kept must stay the sender's
+/// bytes.
 enum JSONArrayBody {
     static func divide(_ bytes: [UInt8]) throws(WireError) -> [[UInt8]] {
         var items: [[UInt8]] = []
@@ -69,8 +75,13 @@ enum JSONArrayBody {
                 continue
             }
             if inString {
-                if escaped { escaped = false } else if byte == UInt8(ascii: "\\") { escaped = true }
-                else if byte == UInt8(ascii: "\"") { inString = false }
+                if escaped {
+                    escaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    escaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    inString = false
+                }
                 continue
             }
             switch byte {
@@ -83,7 +94,9 @@ enum JSONArrayBody {
                 depth -= 1
                 if depth == 1, let from = start {
                     items.append(Array(bytes[from...index]))
-                    guard items.count <= Limits.batchCountMax else { throw .tooMany(limit: Limits.batchCountMax) }
+                    guard items.count <= Limits.batchCountMax else {
+                        throw .tooMany(limit: Limits.batchCountMax)
+                    }
                     start = nil
                 }
                 if depth == 0 { closed = true }

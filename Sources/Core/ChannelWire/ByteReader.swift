@@ -52,7 +52,9 @@ package struct ByteReader: Sendable {
     }
 
     package static func text(_ bytes: [UInt8]) throws(WireError) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed("text is not UTF-8") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .malformed("text is not UTF-8")
+        }
         return text
     }
     private mutating func integer(_ count: Int) throws(WireError) -> UInt64 {

@@ -1,4 +1,5 @@
-/// Writes the base encodings of docs/protocol/README.md. What it is given must fit: that is our own duty, checked here.
+/// Writes the base encodings of docs/protocol/README.md. What it is given must fit: that is our own duty,
+/// checked here.
 package struct ByteWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
 
@@ -24,6 +25,8 @@ package struct ByteWriter: Sendable {
     package mutating func text16(_ value: String) { len16(Array(value.utf8)) }
 
     private mutating func integer(_ value: UInt64, _ count: Int) {
-        for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index))) }
+        for index in (0..<count).reversed() {
+            bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index)))
+        }
     }
 }

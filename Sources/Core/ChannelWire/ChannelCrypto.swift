@@ -4,7 +4,8 @@ package struct ChannelCrypto: Sendable {
     package let verify: @Sendable (_ signature: Signature, _ message: [UInt8], _ key: PublicKey) -> Bool
     package let sha256: @Sendable ([UInt8]) -> [UInt8]
     package let sha512: @Sendable ([UInt8]) -> [UInt8]
-    /// One zstd frame with its content size in the header; nil when it is not one or would pass the limit (bytes).
+    /// One zstd frame with its content size in the header; nil when it is not one or would pass the limit
+    /// (bytes).
     package let decompress: @Sendable (_ frame: [UInt8], _ limit: Int) -> [UInt8]?
     package let compress: @Sendable ([UInt8]) -> [UInt8]
 

@@ -68,7 +68,9 @@ private func newIdentifier(_ random: [UInt8]) -> [UInt8] {
 /// An Ed25519 public key. **Shape**: 32 bytes raw, 44 as DER SubjectPublicKeyInfo.
 package struct PublicKey: Hashable, Sendable, CustomStringConvertible {
     package static let byteCount = 32
-    private static let derPrefix: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
+    private static let derPrefix: [UInt8] = [
+        0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
+    ]
     package let raw: [UInt8]
 
     package init?(raw: [UInt8]) {
@@ -115,16 +117,22 @@ extension ByteReader {
         return id
     }
     package mutating func messageID() throws(WireError) -> MessageID {
-        guard let id = MessageID(bytes: try len8()) else { throw .malformed("a message id has 1 to 255 bytes") }
+        guard let id = MessageID(bytes: try len8()) else {
+            throw .malformed("a message id has 1 to 255 bytes")
+        }
         return id
     }
     /// A key in its DER form with a one-byte length.
     package mutating func publicKey() throws(WireError) -> PublicKey {
-        guard let key = PublicKey(der: try len8()) else { throw .malformed("a key is 44 bytes of Ed25519 DER") }
+        guard let key = PublicKey(der: try len8()) else {
+            throw .malformed("a key is 44 bytes of Ed25519 DER")
+        }
         return key
     }
     package mutating func signature() throws(WireError) -> Signature {
-        guard let signature = Signature(bytes: try len8()) else { throw .malformed("a signature has 64 bytes") }
+        guard let signature = Signature(bytes: try len8()) else {
+            throw .malformed("a signature has 64 bytes")
+        }
         return signature
     }
 }

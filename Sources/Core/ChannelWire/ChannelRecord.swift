@@ -1,4 +1,5 @@
-/// The channel's self-certifying description, decoded but not yet checked. **Source**: docs/protocol/channel.md.
+/// The channel's self-certifying description, decoded but not yet checked. **Source**:
+/// docs/protocol/channel.md.
 package struct ChannelRecord: Hashable, Sendable {
     /// One relay of the channel.
     package struct Relay: Hashable, Sendable {
@@ -74,7 +75,8 @@ package struct ChannelRecord: Hashable, Sendable {
         let signer = try reader.len8()
         let body = reader.tail()
         return ChannelRecord(
-            signature: signature, signer: MemberID(bytes: signer), content: try decodeContent(body), bytes: bytes,
+            signature: signature, signer: MemberID(bytes: signer), content: try decodeContent(body),
+            bytes: bytes,
             body: body)
     }
 
@@ -90,11 +92,13 @@ package struct ChannelRecord: Hashable, Sendable {
         writer.len8(signer?.bytes ?? [])
         writer.raw(body)
         guard writer.bytes.count <= Limits.channelRecordMax else { return nil }
-        return ChannelRecord(signature: signature, signer: signer, content: content, bytes: writer.bytes, body: body)
+        return ChannelRecord(
+            signature: signature, signer: signer, content: content, bytes: writer.bytes, body: body)
     }
 
     private static func encode(_ content: Content) -> [UInt8]? {
-        guard 1...Limits.recordOwnersMax ~= content.owners.count, content.relays.count <= Limits.recordRelaysMax,
+        guard 1...Limits.recordOwnersMax ~= content.owners.count,
+            content.relays.count <= Limits.recordRelaysMax,
             content.profile.count <= Limits.channelRecordMax,
             content.relays.allSatisfy({ $0.link.utf8.count <= Limits.linkTextMax })
         else { return nil }
@@ -125,14 +129,18 @@ package struct ChannelRecord: Hashable, Sendable {
         let version = try reader.int64()
         guard version >= 1 else { throw .malformed("a record's version is at least 1") }
         let ownerCount = try reader.octet()
-        guard 1...Limits.recordOwnersMax ~= Int(ownerCount) else { throw .tooMany(limit: Limits.recordOwnersMax) }
+        guard 1...Limits.recordOwnersMax ~= Int(ownerCount) else {
+            throw .tooMany(limit: Limits.recordOwnersMax)
+        }
         var owners: [OwnerAuth] = []
         for _ in 0..<ownerCount { owners.append(try OwnerAuth.decode(from: &reader)) }
         let relayCount = try reader.octet()
         guard Int(relayCount) <= Limits.recordRelaysMax else { throw .tooMany(limit: Limits.recordRelaysMax) }
         var relays: [Relay] = []
         for _ in 0..<relayCount { relays.append(try decodeRelay(try reader.len16())) }
-        guard Set(relays.map(\.member)).count == relays.count else { throw .malformed("a relay is listed twice") }
+        guard Set(relays.map(\.member)).count == relays.count else {
+            throw .malformed("a relay is listed twice")
+        }
         let rosterVersion = try reader.int64()
         let rosterDigest = try reader.len8()
         guard rosterDigest.isEmpty || rosterDigest.count == 64 else {

@@ -5,7 +5,9 @@ package enum CompressedBody {
         _ bytes: [UInt8], decompress: (_ frame: [UInt8], _ limit: Int) -> [UInt8]?
     ) throws(WireError) -> [[UInt8]] {
         var reader = ByteReader(bytes)
-        guard try reader.octet() == UInt8(ascii: "X") else { throw .malformed("a compressed body begins with X") }
+        guard try reader.octet() == UInt8(ascii: "X") else {
+            throw .malformed("a compressed body begins with X")
+        }
         let count = try reader.octet()
         guard count >= 1 else { throw .malformed("a compressed body has at least one block") }
         var blocks: [[UInt8]] = []

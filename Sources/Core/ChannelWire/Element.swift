@@ -5,7 +5,8 @@ package enum Element: Hashable, Sendable {
     case forward(ForwardElement)
     case fileChunk(FileChunk)
 
-    /// - Throws: `WireError` when the element is over 15602 bytes or does not fit its grammar. JSON is not read here.
+    /// - Throws: `WireError` when the element is over 15602 bytes or does not fit its grammar. JSON is not
+    /// read here.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Element {
         guard bytes.count <= Limits.encodedMessageMax else {
             throw .tooLarge(limit: Limits.encodedMessageMax, have: bytes.count)
@@ -53,7 +54,9 @@ package struct SignedElement: Hashable, Sendable {
 
     package init(_ bytes: [UInt8]) throws(WireError) {
         var reader = ByteReader(bytes)
-        guard try reader.octet() == UInt8(ascii: "/") else { throw .malformed("a signed element begins with /") }
+        guard try reader.octet() == UInt8(ascii: "/") else {
+            throw .malformed("a signed element begins with /")
+        }
         binding = try reader.octet()
         guard [UInt8(ascii: "G"), UInt8(ascii: "D"), UInt8(ascii: "C")].contains(binding) else {
             throw .malformed("a binding is G, D or C")
@@ -110,7 +113,9 @@ package struct ForwardElement: Hashable, Sendable {
 
     package init(_ bytes: [UInt8]) throws(WireError) {
         var reader = ByteReader(bytes)
-        guard try reader.octet() == UInt8(ascii: ">") else { throw .malformed("a forward element begins with >") }
+        guard try reader.octet() == UInt8(ascii: ">") else {
+            throw .malformed("a forward element begins with >")
+        }
         switch try reader.octet() {
         case UInt8(ascii: "C"): sender = .channel
         case UInt8(ascii: "M"):

@@ -22,15 +22,17 @@ package struct Event: Hashable, Sendable {
 
     /// Reads an element's JSON.
     ///
-    /// **Throws** `.tooLarge` over the message limit, otherwise `.malformed` or `.truncated`. An event that we do not
-    /// model is not an error: its params are `.other`.
+    /// **Throws** `.tooLarge` over the message limit, otherwise `.malformed` or `.truncated`. An event that
+    /// we do not model is not an error: its params are `.other`.
     package static func decode(json bytes: [UInt8]) throws(WireError) -> Event {
         guard bytes.count <= Limits.encodedMessageMax else {
             throw .tooLarge(limit: Limits.encodedMessageMax, have: bytes.count)
         }
         let json = try JSONObject.decode(bytes)
         let tag = EventTag(rawValue: try json.string("event"))
-        guard tag.rawValue.utf8.starts(with: "x.".utf8) else { throw .malformed("the name of an event starts with x.") }
+        guard tag.rawValue.utf8.starts(with: "x.".utf8) else {
+            throw .malformed("the name of an event starts with x.")
+        }
         let versions = try Self.versions(of: try json.optionalString("v"))
         let messageID = try json.optionalMessageID("msgId")
         let params = try EventParams(tag: tag, json: try json.object("params"), whole: bytes)
@@ -41,7 +43,8 @@ package struct Event: Hashable, Sendable {
     package func encode() -> [UInt8] {
         if case .other(_, let bytes) = params { return bytes }
         var json: JSONObject = [
-            "v": .string(Self.text(of: versions)), "event": .string(tag.rawValue), "params": .object(params.json),
+            "v": .string(Self.text(of: versions)), "event": .string(tag.rawValue),
+            "params": .object(params.json),
         ]
         json["msgId"] = (messageID?.text).map(JSONValue.string)
         return json.encode()
@@ -54,12 +57,14 @@ package struct Event: Hashable, Sendable {
     static func versions(of text: String?) throws(WireError) -> ClosedRange<UInt16> {
         guard let text else { return impliedVersions }
         let ends = text.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
-        guard ends.count <= 2, let low = ends.first.flatMap(number), let high = ends.last.flatMap(number), low <= high
+        guard ends.count <= 2, let low = ends.first.flatMap(number), let high = ends.last.flatMap(number),
+            low <= high
         else { throw .malformed("v is a version or a range of versions") }
         return low...high
     }
     private static func number(_ digits: Substring) -> UInt16? {
-        guard 1...5 ~= digits.utf8.count, digits.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
+        guard 1...5 ~= digits.utf8.count,
+            digits.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
         else { return nil }
         return UInt16(digits)
     }

@@ -23,7 +23,8 @@ package struct MemberInfo: Hashable, Sendable {
     package var key: PublicKey?
 
     package init(
-        memberID: MemberID, role: Role, versions: ClosedRange<UInt16>? = nil, profile: Profile, key: PublicKey? = nil
+        memberID: MemberID, role: Role, versions: ClosedRange<UInt16>? = nil, profile: Profile,
+        key: PublicKey? = nil
     ) {
         self.memberID = memberID
         self.role = role
@@ -87,7 +88,8 @@ package struct LinkInvitation: Hashable, Sendable {
     package var accepted: String?
 
     package init(
-        fromMember: MemberAndRole, fromMemberName: String, invitedMember: MemberAndRole, groupProfile: GroupProfile,
+        fromMember: MemberAndRole, fromMemberName: String, invitedMember: MemberAndRole,
+        groupProfile: GroupProfile,
         accepted: String? = nil
     ) {
         self.fromMember = fromMember
@@ -157,7 +159,10 @@ package struct MemberRestriction: Hashable, Sendable {
         restriction = try json.object("memberRestrictions").string("restriction")
     }
     var json: JSONObject {
-        ["memberId": .string(memberID.text), "memberRestrictions": .object(["restriction": .string(restriction)])]
+        [
+            "memberId": .string(memberID.text),
+            "memberRestrictions": .object(["restriction": .string(restriction)]),
+        ]
     }
 }
 

@@ -6,7 +6,9 @@ package struct MessageUpdate: Hashable, Sendable {
     /// `mentions`, `ttl`, `live`, `scope` and what comes later.
     package var others: JSONObject
 
-    package init(messageID: MessageID, content: MessageContent, asGroup: Bool = false, others: JSONObject = [:]) {
+    package init(
+        messageID: MessageID, content: MessageContent, asGroup: Bool = false, others: JSONObject = [:]
+    ) {
         self.messageID = messageID
         self.content = content
         self.asGroup = asGroup

@@ -7,7 +7,9 @@ package struct RelayInvitation: Hashable, Sendable {
     /// A link of the channel.
     package var groupLink: String
 
-    package init(fromMember: MemberAndRole, fromMemberProfile: Profile, relayMemberID: MemberID, groupLink: String) {
+    package init(
+        fromMember: MemberAndRole, fromMemberProfile: Profile, relayMemberID: MemberID, groupLink: String
+    ) {
         self.fromMember = fromMember
         self.fromMemberProfile = fromMemberProfile
         self.relayMemberID = relayMemberID
@@ -60,7 +62,9 @@ package struct RelayAcceptance: Hashable, Sendable {
     }
     init(json: JSONObject) throws(WireError) {
         relayLink = try json.string("relayLink")
-        if let object = try json.optionalObject("relayCap") { capabilities = try RelayCapabilities(json: object) }
+        if let object = try json.optionalObject("relayCap") {
+            capabilities = try RelayCapabilities(json: object)
+        }
     }
     var json: JSONObject {
         var json: JSONObject = ["relayLink": .string(relayLink)]

@@ -68,7 +68,8 @@ package enum EventParams: Hashable, Sendable {
         case .info: self = .info(try Profile(json: try json.object("profile")))
         case .member: self = .member(try JoinRequest(json: json))
         case .ok: self = .ok
-        case .grpRelayInv: self = .relayInv(try RelayInvitation(json: try json.object("groupRelayInvitation")))
+        case .grpRelayInv:
+            self = .relayInv(try RelayInvitation(json: try json.object("groupRelayInvitation")))
         case .grpRelayAcpt: self = .relayAcpt(try RelayAcceptance(json: json))
         case .grpRelayReject: self = .relayReject(RejectionReason(text: try json.string("reason")))
         case .grpRelayNew: self = .relayNew(relayLink: try json.string("relayLink"))

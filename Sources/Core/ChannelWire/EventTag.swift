@@ -82,7 +82,8 @@ package struct EventTag: RawRepresentable, Hashable, Sendable, CustomStringConve
     /// Passed on by relays of the event catalogue that this protocol keeps.
     package var isForwardable: Bool {
         switch self {
-        case .msgNew, .msgFileDescr, .msgUpdate, .msgDel, .msgReact, .fileCancel, .info, .grpRelayNew, .grpMemNew,
+        case .msgNew, .msgFileDescr, .msgUpdate, .msgDel, .msgReact, .fileCancel, .info, .grpRelayNew,
+            .grpMemNew,
             .grpMemRole, .grpMemRestrict, .grpMemDel, .grpLeave, .grpInfo, .grpPrefs, .grpDel:
             true
         default: false
@@ -91,7 +92,9 @@ package struct EventTag: RawRepresentable, Hashable, Sendable, CustomStringConve
     /// Published on a channel of this protocol; anything else is refused by its relays.
     package var isPublishable: Bool {
         switch self {
-        case .msgNew, .msgUpdate, .msgDel, .msgReact, .info, .grpInfo, .grpPrefs, .grpMemDel, .grpLeave, .grpDel: true
+        case .msgNew, .msgUpdate, .msgDel, .msgReact, .info, .grpInfo, .grpPrefs, .grpMemDel, .grpLeave,
+            .grpDel:
+            true
         default: false
         }
     }

@@ -1,7 +1,8 @@
 extension Frame {
     /// Decodes a frame's body. Trailing bytes are ignored, so that later versions can add fields.
     ///
-    /// - Throws: `WireError` for a missing or malformed field, a body over 16384 bytes, or an unknown type below 80.
+    /// - Throws: `WireError` for a missing or malformed field, a body over 16384 bytes, or an unknown type
+    /// below 80.
     package static func decode(type: UInt8, body: [UInt8]) throws(WireError) -> Frame {
         guard body.count <= Limits.frameBodyMax else {
             throw .tooLarge(limit: Limits.frameBodyMax, have: body.count)
@@ -91,7 +92,8 @@ extension Frame {
             let role = try reader.text8()
             let status = try reader.text8()
             let name = try reader.text8()
-            rows.append(.init(member: member, role: role, status: status, name: name, joinedAt: try reader.int64()))
+            rows.append(
+                .init(member: member, role: role, status: status, name: name, joinedAt: try reader.int64()))
         }
         return MembersPage(request: request, more: more, total: total, rows: rows)
     }
@@ -126,7 +128,9 @@ extension Frame {
     private static func gap(_ reader: inout ByteReader) throws(WireError) -> Frame {
         let from = try reader.int64()
         let to = try reader.int64()
-        guard let reason = GapReason(rawValue: try reader.octet()) else { throw .malformed("unknown gap reason") }
+        guard let reason = GapReason(rawValue: try reader.octet()) else {
+            throw .malformed("unknown gap reason")
+        }
         guard from <= to else { throw .malformed("a gap ends before it begins") }
         return .gap(from: from, to: to, reason: reason)
     }

@@ -107,7 +107,9 @@ extension Frame {
         body.raw(token)
         return type.rawValue
     }
-    private func encode(_ request: UInt32, _ tail: [UInt8], _ type: FrameType, _ body: inout ByteWriter) -> UInt8 {
+    private func encode(_ request: UInt32, _ tail: [UInt8], _ type: FrameType, _ body: inout ByteWriter)
+        -> UInt8
+    {
         body.word32(request)
         body.raw(tail)
         return type.rawValue

@@ -37,7 +37,8 @@ package enum Frame: Hashable, Sendable {
         /// Empty where the relay has it.
         package let record: [UInt8]
         package init(
-            channel: ChannelID, owner: MemberID, signature: Signature, invitationFollows: Bool, record: [UInt8]
+            channel: ChannelID, owner: MemberID, signature: Signature, invitationFollows: Bool,
+            record: [UInt8]
         ) {
             self.channel = channel
             self.owner = owner
@@ -128,7 +129,9 @@ package enum Frame: Hashable, Sendable {
             self.sequence = sequence
             self.code = code
         }
-        package static func stored(_ sequence: Int64) -> AckResult { .init(outcome: .stored, sequence: sequence, code: 0) }
+        package static func stored(_ sequence: Int64) -> AckResult {
+            .init(outcome: .stored, sequence: sequence, code: 0)
+        }
         package static func repeated(_ sequence: Int64) -> AckResult {
             .init(outcome: .repeated, sequence: sequence, code: 0)
         }

@@ -6,7 +6,8 @@ package struct GroupPreferences: Hashable, Sendable {
     package var others: JSONObject
 
     package init(
-        signMessages: PreferenceSwitch? = nil, history: PreferenceSwitch? = nil, reactions: PreferenceSwitch? = nil,
+        signMessages: PreferenceSwitch? = nil, history: PreferenceSwitch? = nil,
+        reactions: PreferenceSwitch? = nil,
         others: JSONObject = [:]
     ) {
         self.signMessages = signMessages

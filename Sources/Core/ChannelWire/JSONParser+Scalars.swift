@@ -69,8 +69,10 @@ extension JSONParser {
             position += 1
             switch digit {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(digit - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(digit - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(digit - UInt8(ascii: "A") + 10)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"):
+                value = value << 4 | UInt32(digit - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"):
+                value = value << 4 | UInt32(digit - UInt8(ascii: "A") + 10)
             default: throw .malformed("JSON escape")
             }
         }
@@ -83,14 +85,18 @@ extension JSONParser {
         if position < bytes.count, bytes[position] == UInt8(ascii: "-") { position += 1 }
         let integer = position
         guard digits() > 0 else { throw .malformed("JSON value") }
-        guard bytes[integer] != UInt8(ascii: "0") || position == integer + 1 else { throw .malformed("JSON number") }
+        guard bytes[integer] != UInt8(ascii: "0") || position == integer + 1 else {
+            throw .malformed("JSON number")
+        }
         if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
             position += 1
             guard digits() > 0 else { throw .malformed("JSON number") }
         }
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
+            if position < bytes.count,
+                bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-")
+            {
                 position += 1
             }
             guard digits() > 0 else { throw .malformed("JSON number") }
@@ -101,18 +107,24 @@ extension JSONParser {
 
     private mutating func digits() -> Int {
         let start = position
-        while position < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] { position += 1 }
+        while position < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] {
+            position += 1
+        }
         return position - start
     }
 
     private static func text(_ utf8: ArraySlice<UInt8>) throws(WireError) -> String {
-        guard let text = String(validating: utf8, as: UTF8.self) else { throw .malformed("JSON string is not UTF-8") }
+        guard let text = String(validating: utf8, as: UTF8.self) else {
+            throw .malformed("JSON string is not UTF-8")
+        }
         return text
     }
 }
 
 extension JSONObject {
-    package func string(_ key: String) throws(WireError) -> String { try require(key, try optionalString(key)) }
+    package func string(_ key: String) throws(WireError) -> String {
+        try require(key, try optionalString(key))
+    }
     package func optionalString(_ key: String) throws(WireError) -> String? {
         switch self[key] {
         case nil: return nil
@@ -136,7 +148,9 @@ extension JSONObject {
         }
         return number
     }
-    package func object(_ key: String) throws(WireError) -> JSONObject { try require(key, try optionalObject(key)) }
+    package func object(_ key: String) throws(WireError) -> JSONObject {
+        try require(key, try optionalObject(key))
+    }
     package func optionalObject(_ key: String) throws(WireError) -> JSONObject? {
         switch self[key] {
         case nil: return nil
@@ -146,10 +160,14 @@ extension JSONObject {
     }
     /// Base64url text of any length but zero.
     package func bytes(_ key: String) throws(WireError) -> [UInt8] {
-        guard let bytes = Base64URL.decode(try string(key)) else { throw .malformed("\(key) is not base64url") }
+        guard let bytes = Base64URL.decode(try string(key)) else {
+            throw .malformed("\(key) is not base64url")
+        }
         return bytes
     }
-    package func memberID(_ key: String) throws(WireError) -> MemberID { try require(key, try optionalMemberID(key)) }
+    package func memberID(_ key: String) throws(WireError) -> MemberID {
+        try require(key, try optionalMemberID(key))
+    }
     package func optionalMemberID(_ key: String) throws(WireError) -> MemberID? {
         guard let text = try optionalString(key) else { return nil }
         guard let id = MemberID(text: text) else { throw .malformed("\(key) is not a member id") }

@@ -1,7 +1,7 @@
 /// One JSON value as it was read; numbers stay text, so that nothing is lost on the way back.
 ///
-/// Events come from strangers: this reader bounds depth, refuses repeated keys and never traps, which the general
-/// decoders do not promise.
+/// Events come from strangers: this reader bounds depth, refuses repeated keys and never traps, which the
+/// general decoders do not promise.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -15,8 +15,8 @@ package enum JSONValue: Hashable, Sendable {
 
     /// Reads one value that fills `bytes`.
     ///
-    /// **Throws** `.malformed` for anything but JSON, for depth over `Limits.jsonDepthMax`, repeated keys, NUL and
-    /// numbers over 64 characters.
+    /// **Throws** `.malformed` for anything but JSON, for depth over `Limits.jsonDepthMax`, repeated keys,
+    /// NUL and numbers over 64 characters.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> JSONValue {
         var parser = JSONParser(bytes: bytes)
         return try parser.document()
@@ -96,7 +96,9 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package var isEmpty: Bool { fields.isEmpty }
     package var keys: some Sequence<String> { fields.keys }
     /// The fields that are not among `names`: what a later version has added.
-    package func without(_ names: Set<String>) -> JSONObject { JSONObject(fields.filter { !names.contains($0.key) }) }
+    package func without(_ names: Set<String>) -> JSONObject {
+        JSONObject(fields.filter { !names.contains($0.key) })
+    }
     /// These fields, with those of `other` where they are missing here.
     package func filled(from other: JSONObject) -> JSONObject {
         var result = self
@@ -104,7 +106,9 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         return result
     }
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> JSONObject {
-        guard case .object(let object) = try JSONValue.decode(bytes) else { throw .malformed("not a JSON object") }
+        guard case .object(let object) = try JSONValue.decode(bytes) else {
+            throw .malformed("not a JSON object")
+        }
         return object
     }
     package func encode() -> [UInt8] { JSONValue.object(self).encode() }
@@ -126,7 +130,9 @@ struct JSONParser {
 
     private func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
     private mutating func skipSpace() {
-        while let byte = peek(), byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }
+        while let byte = peek(), byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 {
+            position += 1
+        }
     }
     private mutating func accept(_ byte: UInt8) -> Bool {
         guard peek() == byte else { return false }
@@ -167,7 +173,9 @@ struct JSONParser {
             skipSpace()
             guard accept(UInt8(ascii: ":")) else { throw .malformed("JSON key without a value") }
             let value = try value(depth: depth + 1)
-            guard object.fields[key] == nil, !nulls.contains(key) else { throw .malformed("JSON key given twice") }
+            guard object.fields[key] == nil, !nulls.contains(key) else {
+                throw .malformed("JSON key given twice")
+            }
             if value == .null { nulls.insert(key) } else { object.fields[key] = value }
             skipSpace()
         } while accept(UInt8(ascii: ","))

@@ -1,4 +1,5 @@
-/// The limits that this protocol fixes: changing one breaks peers. **Source**: docs/protocol/limits.md, first block.
+/// The limits that this protocol fixes: changing one breaks peers. **Source**: docs/protocol/limits.md, first
+/// block.
 ///
 /// What a relay may choose for itself is not here but in its configuration.
 package enum Limits {

@@ -59,7 +59,8 @@ package enum LinkErrorCode: UInt16, CaseIterable, Sendable {
     private var row: (name: String, retry: Retry, sentence: String) {
         switch self {
         case .protocolViolation: ("protocol-violation", .no, "This frame does not fit the state of the link.")
-        case .unsupportedVersion: ("unsupported-version", .no, "No common link version; update the older side.")
+        case .unsupportedVersion:
+            ("unsupported-version", .no, "No common link version; update the older side.")
         case .badFrame: ("bad-frame", .no, "A frame or record does not decode.")
         case .tooLarge: ("too-large", .no, "A frame, body or record is over its limit.")
         case .timeout: ("timeout", .yes, "The deadline of this stage passed.")
@@ -89,14 +90,16 @@ package enum LinkErrorCode: UInt16, CaseIterable, Sendable {
         case .signatureRequired: ("signature-required", .no, "This event must be signed.")
         case .notPermitted: ("not-permitted", .no, "The author's role does not allow this.")
         case .missingMessageID: ("missing-message-id", .no, "Published events need a msgId.")
-        case .messageIDConflict: ("message-id-conflict", .no, "This author used this message id for other bytes.")
+        case .messageIDConflict:
+            ("message-id-conflict", .no, "This author used this message id for other bytes.")
         case .messageTooLarge: ("message-too-large", .no, "The message is over the relay's limit.")
         case .malformedEvent: ("malformed-event", .no, "Not JSON of the expected shape.")
         case .unsupportedEvent: ("unsupported-event", .no, "This event is not published on a channel.")
         case .messageDeleted: ("message-deleted", .no, "The message was deleted; it stays deleted.")
         case .unknownMessage: ("unknown-message", .new, "The message to change is not here.")
         case .channelLimit: ("channel-limit", .no, "The relay carries as many channels as it may.")
-        case .invitationInvalid: ("invitation-invalid", .no, "The invitation does not fit the record or the link.")
+        case .invitationInvalid:
+            ("invitation-invalid", .no, "The invitation does not fit the record or the link.")
         case .notAccepting: ("not-accepting", .no, "The relay's policy takes no invitations.")
         }
     }

@@ -6,7 +6,9 @@ package struct MessageContent: Hashable, Sendable {
     package let fields: JSONObject
 
     package static let placeholder = "unknown message type"
-    private static let knownTypes: Set<String> = ["text", "link", "image", "video", "voice", "file", "report", "chat"]
+    private static let knownTypes: Set<String> = [
+        "text", "link", "image", "video", "voice", "file", "report", "chat",
+    ]
 
     package init(text: String) { self.init(type: "text", fields: ["text": .string(text)]) }
     package init(type: String, fields: JSONObject) {
@@ -42,7 +44,9 @@ package struct Quote: Hashable, Sendable {
     package var memberID: MemberID?
     package var content: MessageContent
 
-    package init(messageID: MessageID?, sentAt: String, sent: Bool, memberID: MemberID?, content: MessageContent) {
+    package init(
+        messageID: MessageID?, sentAt: String, sent: Bool, memberID: MemberID?, content: MessageContent
+    ) {
         self.messageID = messageID
         self.sentAt = sentAt
         self.sent = sent
@@ -104,7 +108,8 @@ package struct MessageContainer: Hashable, Sendable {
     package var others: JSONObject
 
     package init(
-        content: MessageContent, asGroup: Bool = false, quote: Quote? = nil, mentions: [String: MemberID] = [:],
+        content: MessageContent, asGroup: Bool = false, quote: Quote? = nil,
+        mentions: [String: MemberID] = [:],
         file: FileInvitation? = nil, timeToLive: Int64? = nil, others: JSONObject = [:]
     ) {
         self.content = content

@@ -35,7 +35,8 @@ package struct OwnerAuth: Hashable, Sendable {
         case repeated
         case notAuthorised
     }
-    /// - Throws: `ChainError` for the first entry that is the root key, repeats an id or key, or nobody authorised.
+    /// - Throws: `ChainError` for the first entry that is the root key, repeats an id or key, or nobody
+    /// authorised.
     package static func checkChain(
         _ chain: [OwnerAuth], root: PublicKey,
         verify: (_ signature: Signature, _ message: [UInt8], _ key: PublicKey) -> Bool
@@ -46,7 +47,9 @@ package struct OwnerAuth: Hashable, Sendable {
             guard entry.key != root else { throw .isRootKey }
             guard !authorities.contains(entry.key), ids.insert(entry.owner).inserted else { throw .repeated }
             let input = input(owner: entry.owner, key: entry.key)
-            guard authorities.contains(where: { verify(entry.signature, input, $0) }) else { throw .notAuthorised }
+            guard authorities.contains(where: { verify(entry.signature, input, $0) }) else {
+                throw .notAuthorised
+            }
             authorities.append(entry.key)
         }
     }

@@ -32,7 +32,8 @@ package struct Profile: Hashable, Sendable {
     }
 }
 
-/// How a channel presents itself; part of the channel record. Fields that we do not read are kept in `others`.
+/// How a channel presents itself; part of the channel record. Fields that we do not read are kept in
+/// `others`.
 package struct GroupProfile: Hashable, Sendable {
     package var displayName: String
     package var fullName: String
@@ -46,7 +47,8 @@ package struct GroupProfile: Hashable, Sendable {
     package var others: JSONObject
 
     package init(
-        displayName: String, fullName: String = "", shortDescription: String? = nil, description: String? = nil,
+        displayName: String, fullName: String = "", shortDescription: String? = nil,
+        description: String? = nil,
         image: String? = nil, publicGroup: PublicGroup? = nil, preferences: GroupPreferences? = nil,
         others: JSONObject = [:]
     ) {
@@ -77,7 +79,8 @@ package struct GroupProfile: Hashable, Sendable {
             self.preferences = try GroupPreferences(json: preferences)
         }
         others = json.without([
-            "displayName", "fullName", "shortDescr", "description", "image", "publicGroup", "groupPreferences",
+            "displayName", "fullName", "shortDescr", "description", "image", "publicGroup",
+            "groupPreferences",
         ])
     }
     package var json: JSONObject {

@@ -1,4 +1,5 @@
-/// The members with a role of their own, as the owner lists them. **Source**: docs/protocol/events.md, "The channel".
+/// The members with a role of their own, as the owner lists them. **Source**: docs/protocol/events.md, "The
+/// channel".
 package struct Roster: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package let member: MemberID
@@ -14,9 +15,12 @@ package struct Roster: Hashable, Sendable {
 
     package init(entries: [Entry] = []) { self.entries = entries }
 
-    /// - Throws: `WireError` over 256 entries or 32768 bytes, for another role, a repeated member, or when anything follows.
+    /// - Throws: `WireError` over 256 entries or 32768 bytes, for another role, a repeated member, or when
+    /// anything follows.
     package init(blob: [UInt8]) throws(WireError) {
-        guard blob.count <= Limits.rosterBlobMax else { throw .tooLarge(limit: Limits.rosterBlobMax, have: blob.count) }
+        guard blob.count <= Limits.rosterBlobMax else {
+            throw .tooLarge(limit: Limits.rosterBlobMax, have: blob.count)
+        }
         var reader = ByteReader(blob)
         let count = Int(try reader.word16())
         guard count <= Limits.rosterEntriesMax else { throw .tooMany(limit: Limits.rosterEntriesMax) }
@@ -30,7 +34,9 @@ package struct Roster: Hashable, Sendable {
             entries.append(Entry(member: member, key: key, role: role))
         }
         try reader.expectEnd()
-        guard Set(entries.map(\.member)).count == entries.count else { throw .malformed("a member is listed twice") }
+        guard Set(entries.map(\.member)).count == entries.count else {
+            throw .malformed("a member is listed twice")
+        }
         self.entries = entries
     }
 
@@ -54,7 +60,8 @@ package struct Roster: Hashable, Sendable {
         var start = 0
         repeat {
             let end = min(start + size, blob.count)
-            chunks.append(FileChunk(message: message, number: UInt8(chunks.count + 1), data: Array(blob[start..<end])))
+            chunks.append(
+                FileChunk(message: message, number: UInt8(chunks.count + 1), data: Array(blob[start..<end])))
             start = end
         } while start < blob.count
         return chunks

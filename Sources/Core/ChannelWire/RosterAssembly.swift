@@ -16,11 +16,14 @@ package struct RosterAssembly: Sendable {
 
     /// The roster when `chunk` was the last one, nil while some are missing.
     ///
-    /// - Throws: `WireError` when the chunk is not the next one, passes the announced size, or the whole does not have
+    /// - Throws: `WireError` when the chunk is not the next one, passes the announced size, or the whole does
+    /// not have
     ///   the announced digest or shape. The assembly is then of no further use.
     package mutating func add(_ chunk: FileChunk, sha512: ([UInt8]) -> [UInt8]) throws(WireError) -> Roster? {
         guard chunk.message == message else { throw .malformed("a chunk of another file") }
-        guard chunk.number == next, next < UInt8.max else { throw .malformed("chunk \(chunk.number), not \(next)") }
+        guard chunk.number == next, next < UInt8.max else {
+            throw .malformed("chunk \(chunk.number), not \(next)")
+        }
         guard Int64(blob.count + chunk.data.count) <= header.fileSize else {
             throw .tooLarge(limit: Int(header.fileSize), have: blob.count + chunk.data.count)
         }

@@ -32,7 +32,8 @@ package enum SignatureVerdict: Hashable, Sendable {
         case .wrongBinding: return tag.mustBeSigned ? .refused : .signedNoKey
         case .unknownKey:
             guard tag.mustBeSigned else { return .signedNoKey }
-            // Readers learn the keys of plain members late or never; what these say about themselves is let through.
+            // Readers learn the keys of plain members late or never; what these say about themselves is let
+            // through.
             let aboutThemselves = tag == .grpLeave || tag == .info
             let isLow = claimedRole < .moderator && knownRole < .moderator
             return aboutThemselves && isLow ? .signedNoKey : .refused

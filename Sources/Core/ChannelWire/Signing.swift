@@ -1,4 +1,5 @@
-/// Signed elements: what is signed, making one, checking one. **Source**: docs/protocol/channel.md, "Elements".
+/// Signed elements: what is signed, making one, checking one. **Source**: docs/protocol/channel.md,
+/// "Elements".
 package enum Signing {
     /// `"G" ‖ 20 ‖ channelId ‖ len8 memberId ‖ json`: binds an event to its channel and author.
     package static func input(channel: ChannelID, member: MemberID, json: [UInt8]) -> [UInt8] {

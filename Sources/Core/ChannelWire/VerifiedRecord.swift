@@ -52,7 +52,9 @@ package struct VerifiedRecord: Hashable, Sendable {
     package var version: Int64 { record.content.version }
     package var bytes: [UInt8] { record.bytes }
     package func ownerKey(_ owner: MemberID) -> PublicKey? { content.owners.first { $0.owner == owner }?.key }
-    package func relay(member: MemberID) -> ChannelRecord.Relay? { content.relays.first { $0.member == member } }
+    package func relay(member: MemberID) -> ChannelRecord.Relay? {
+        content.relays.first { $0.member == member }
+    }
     package func relay(identity: PublicKey) -> ChannelRecord.Relay? {
         content.relays.first { $0.identity == identity }
     }

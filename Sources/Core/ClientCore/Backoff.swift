@@ -7,7 +7,8 @@ package struct Backoff: Equatable, Sendable {
 
     package init(minimumMilliseconds: Int64 = 500, maximumMilliseconds: Int64 = 300_000, failures: Int = 0) {
         precondition(
-            minimumMilliseconds > 0 && maximumMilliseconds >= minimumMilliseconds, "a pause is between two positive bounds")
+            minimumMilliseconds > 0 && maximumMilliseconds >= minimumMilliseconds,
+            "a pause is between two positive bounds")
         self.minimumMilliseconds = minimumMilliseconds
         self.maximumMilliseconds = maximumMilliseconds
         self.failures = failures
@@ -19,8 +20,8 @@ package struct Backoff: Equatable, Sendable {
     /// An attempt failed; the pause before the next one, in milliseconds.
     ///
     /// Shape: between half and the whole of the doubled pause, but never sooner than the relay's advice
-    /// (`retryAfterMilliseconds`, 0: none), which gets up to a quarter on top, so that a crowd does not return at once.
-    /// An advice of more than a day counts as a day.
+    /// (`retryAfterMilliseconds`, 0: none), which gets up to a quarter on top, so that a crowd does not
+    /// return at once. An advice of more than a day counts as a day.
     package mutating func failed(
         retryAfterMilliseconds: Int64 = 0, using random: inout some RandomNumberGenerator
     ) -> Int64 {

@@ -1,8 +1,9 @@
-/// Compares the copies of a channel's messages that several relays deliver, and names the relay that stands apart.
+/// Compares the copies of a channel's messages that several relays deliver, and names the relay that stands
+/// apart.
 ///
 /// Two findings. *Altered*: other bytes for the same author and message id than another relay delivered.
-/// *Withheld*: a relay delivered something before and something after a message, in the order of the others, without
-/// explaining the hole, and has not delivered the message itself within the grace time.
+/// *Withheld*: a relay delivered something before and something after a message, in the order of the others,
+/// without explaining the hole, and has not delivered the message itself within the grace time.
 ///
 /// Bounded: the newest `windowMax` messages of a channel are compared.
 package struct CopyComparison: Sendable {
@@ -55,7 +56,9 @@ package struct CopyComparison: Sendable {
         guard entries[at].copies[relay] == nil else { return nil }
         entries[at].copies[relay] = digest
         let others = entries[at].copies.filter { $0.key != relay }
-        guard let apart = Self.standsApart(newcomer: relay, digest: digest, others: others) else { return nil }
+        guard let apart = Self.standsApart(newcomer: relay, digest: digest, others: others) else {
+            return nil
+        }
         guard entries[at].reported.insert("altered " + apart.relay).inserted else { return nil }
         return .altered(key, relay: apart.relay, others: apart.others.sorted())
     }

@@ -1,7 +1,7 @@
 /// The relays of one channel as its owner lists them.
 ///
-/// A relay is known by its identity key, not by its name or address: a listed one cannot be added again, whatever its
-/// status, until its row is removed.
+/// A relay is known by its identity key, not by its name or address: a listed one cannot be added again,
+/// whatever its status, until its row is removed.
 package struct RelayRoster: Equatable, Sendable {
     package struct Row: Equatable, Sendable {
         /// The relay's member id in the channel.
@@ -23,7 +23,11 @@ package struct RelayRoster: Equatable, Sendable {
         self.rows = rows
     }
 
-    package enum AddAnswer: Equatable, Sendable { case added, alreadyListed(OwnerRelay.Status), full, memberIDTaken }
+    package enum AddAnswer: Equatable, Sendable {
+        case added
+        case alreadyListed(OwnerRelay.Status)
+        case full, memberIDTaken
+    }
 
     /// The owner wants to invite a relay. Refused where its identity is listed in whatever status.
     package mutating func add(memberID: [UInt8], identity: [UInt8]) -> AddAnswer {

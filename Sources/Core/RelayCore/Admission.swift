@@ -16,8 +16,8 @@
 ///   rejected ── inv, from any owner, with any link ──▶ rejected, answered "rejoin_rejected"
 /// ```
 ///
-/// Source: docs/protocol/relay-lifecycle.md. An event is a method, its answer an enum; the caller stores the new state
-/// in the same transaction in which it acts on the answer.
+/// Source: docs/protocol/relay-lifecycle.md. An event is a method, its answer an enum; the caller stores the
+/// new state in the same transaction in which it acts on the answer.
 package struct Admission: Equatable, Sendable {
     /// What the relay's own status for a channel can be.
     package enum State: String, CaseIterable, Sendable {
@@ -79,14 +79,15 @@ package struct Admission: Equatable, Sendable {
 
     /// A checked invitation arrived for this channel.
     ///
-    /// `sameRelayMember` tells that it names the relay member id which is in force or pending already; `turnedDown` is
-    /// what the operator answered to this very invitation before.
+    /// `sameRelayMember` tells that it names the relay member id which is in force or pending already;
+    /// `turnedDown` is what the operator answered to this very invitation before.
     package mutating func inviteReceived(
         policy: Policy, sameRelayMember: Bool, turnedDown: InvitationRefusal?, room: Room
     ) -> InvitationAnswer {
         switch state {
         case .rejected:
-            // The operator left this channel. No owner, link, policy or room changes that; only `operatorAllowed` does.
+            // The operator left this channel. No owner, link, policy or room changes that; only
+            // `operatorAllowed` does.
             return .reject(.rejoinRejected)
         case .accepted, .acknowledgedRoster, .active:
             if sameRelayMember { return .repeatAcceptance }
@@ -105,7 +106,8 @@ package struct Admission: Equatable, Sendable {
         switch policy {
         case .closed:
             return .reject(.notAccepting)
-        // An inactive channel was taken on once, by policy or by an operator's word: it is not asked about again.
+        // An inactive channel was taken on once, by policy or by an operator's word: it is not asked about
+        // again.
         case .manual where state == .none:
             guard room.forPending else { return .reject(.channelLimit) }
             state = .invited
@@ -138,7 +140,8 @@ package struct Admission: Equatable, Sendable {
         return .accept
     }
 
-    /// The operator turned a waiting invitation down. That is no refusal for ever: the owner may invite again.
+    /// The operator turned a waiting invitation down. That is no refusal for ever: the owner may invite
+    /// again.
     package mutating func operatorRejected() -> PendingAnswer {
         guard state == .invited else { return .notPending }
         state = .none

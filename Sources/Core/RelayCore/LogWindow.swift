@@ -45,7 +45,8 @@ package struct LogWindow: Equatable, Sendable {
 
     /// Resolves a reader's wish to a position in this log.
     ///
-    /// `newest` looks up, for a count, the sequence of that many-th newest stored message (nil: there are fewer).
+    /// `newest` looks up, for a count, the sequence of that many-th newest stored message (nil: there are
+    /// fewer).
     package func resolve<E: Error>(
         _ start: Start, newest: (Int) throws(E) -> Int64?
     ) throws(E) -> Resume {
@@ -96,7 +97,8 @@ package struct Retention: Equatable, Sendable {
         }
     }
 
-    /// Decides whether an append went over a limit, and how much to drop so that the next appends cost nothing.
+    /// Decides whether an append went over a limit, and how much to drop so that the next appends cost
+    /// nothing.
     ///
     /// One part in 64 goes at once; the limit itself is never exceeded after the transaction.
     package func excessAfterAppend(messages count: Int64, bytes size: Int64) -> Excess? {

@@ -89,7 +89,8 @@ package enum Membership {
         role != .owner || ownerCount > 1
     }
 
-    /// Decides whether one member may remove another: owners anybody but themselves, moderators those below them.
+    /// Decides whether one member may remove another: owners anybody but themselves, moderators those below
+    /// them.
     package static func mayRemove(_ role: Role, target: Role) -> Bool {
         switch role {
         case .owner: true

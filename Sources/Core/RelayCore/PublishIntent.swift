@@ -33,7 +33,8 @@ extension PublishIntent {
         case .memDel(let removal): self = .remove(removal.memberID, eraseMessages: removal.withMessages)
         case .leave: self = .leave
         case .grpDel: self = .deleteChannel
-        case .member, .ok, .relayInv, .relayAcpt, .relayReject, .relayNew, .relayCap, .relayTest, .linkInv, .memNew,
+        case .member, .ok, .relayInv, .relayAcpt, .relayReject, .relayNew, .relayCap, .relayTest, .linkInv,
+            .memNew,
             .memIntro, .memRole, .memRestrict, .roster, .rosterAck, .other:
             self = .unsupported
         }

@@ -2,8 +2,9 @@ package import ChannelWire
 
 /// What the relay does with one published element. Decides by the table in docs/protocol/channel.md.
 ///
-/// The order of the questions: repeated? deleted before? well-formed and supported? signed where it must be? permitted?
-/// A repeat is answered before anything else, so that a retry gets the first answer whatever has happened since.
+/// The order of the questions: repeated? deleted before? well-formed and supported? signed where it must be?
+/// permitted? A repeat is answered before anything else, so that a retry gets the first answer whatever has
+/// happened since.
 package enum PublishRules {
     /// Who publishes, and how.
     package struct Author: Equatable, Sendable {
@@ -79,7 +80,8 @@ package enum PublishRules {
     /// In whose name the element is forwarded.
     package enum Sender: Equatable, Sendable {
         case member
-        /// The channel itself: the author stays unnamed. Only for unsigned content; a signature names its author anyway.
+        /// The channel itself: the author stays unnamed. Only for unsigned content; a signature names its
+        /// author anyway.
         case channel
     }
 
@@ -98,7 +100,8 @@ package enum PublishRules {
 
     /// Decides about an element whose signatures, if it has any, have been verified.
     package static func decide(
-        _ intent: PublishIntent, tag: EventTag, isSigned: Bool, by author: Author, in channel: Channel, own: Slot,
+        _ intent: PublishIntent, tag: EventTag, isSigned: Bool, by author: Author, in channel: Channel,
+        own: Slot,
         found: Found
     ) -> Decision {
         switch own {
@@ -134,8 +137,8 @@ package enum PublishRules {
             let target = of ?? author.id
             guard target == author.id || author.role >= .moderator else { return .refuse(.notPermitted) }
             if case .message(.erased) = found { return .refuse(.messageDeleted) }
-            // Unknown here may be pruned here and alive elsewhere: the deletion is passed on, and keeps it out. Who could
-            // not have written it has nothing to delete.
+            // Unknown here may be pruned here and alive elsewhere: the deletion is passed on, and keeps it
+            // out. Who could not have written it has nothing to delete.
             if case .message(.free) = found, author.role <= .observer { return .refuse(.unknownMessage) }
             return .store(.member, .erase(author: target, id: id))
         case .react:

@@ -109,7 +109,9 @@ extension Posix {
         var bytes = [UInt8](repeating: 0, count: count)
         var have = 0
         while have < count {
-            let part = unsafe bytes.withUnsafeMutableBytes { unsafe Glibc.read(file.raw, $0.baseAddress! + have, count - have) }
+            let part = unsafe bytes.withUnsafeMutableBytes {
+                unsafe Glibc.read(file.raw, $0.baseAddress! + have, count - have)
+            }
             if part < 0 {
                 if Glibc.errno == EINTR { continue }
                 throw PosixError.last("read \(path)")

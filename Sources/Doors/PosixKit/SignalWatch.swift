@@ -5,7 +5,8 @@ private nonisolated(unsafe) var signalPipeWriteEnd: Int32 = -1
 
 /// Signals for programs without an event loop: they arrive on a thread of their own, as a number.
 package enum SignalWatch {
-    /// Calls `handler` for the first of these signals; a second one of the same kind has its default effect again.
+    /// Calls `handler` for the first of these signals; a second one of the same kind has its default effect
+    /// again.
     ///
     /// Once for each process.
     package static func start(

@@ -1,6 +1,6 @@
 internal import ClientCore
-package import SodiumCrypto
 internal import SQLiteKit
+package import SodiumCrypto
 
 extension ClientStore {
     // MARK: Profile
@@ -55,7 +55,8 @@ extension ClientStore {
                 VALUES (?, ?, ?, 'current', ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
-                    .blob(channelID), .text(name), .text(role), SQLiteValue(rootSecret?.copied()), .blob(memberID),
+                    .blob(channelID), .text(name), .text(role), SQLiteValue(rootSecret?.copied()),
+                    .blob(memberID),
                     .text(memberName), .blob(memberSecret.copied()), .blob(record), .integer(recordVersion),
                     .integer(now),
                 ])
@@ -92,7 +93,9 @@ extension ClientStore {
     }
 
     /// Keeps a record where it is newer than the one kept.
-    package func storeRecord(_ channel: Int64, version: Int64, bytes: [UInt8]) throws(ClientStoreError) -> Bool {
+    package func storeRecord(_ channel: Int64, version: Int64, bytes: [UInt8]) throws(ClientStoreError)
+        -> Bool
+    {
         try run(
             "UPDATE channel SET record = ?, record_version = ? WHERE id = ? AND record_version < ?",
             [.blob(bytes), .integer(version), .integer(channel), .integer(version)]) > 0
@@ -100,8 +103,8 @@ extension ClientStore {
 
     /// Makes the next record of a channel and keeps it: no other process can take the same version meanwhile.
     ///
-    /// `make` gets the channel and its relays as they are now and the version to use; it answers the signed bytes,
-    /// or nil to change nothing.
+    /// `make` gets the channel and its relays as they are now and the version to use; it answers the signed
+    /// bytes, or nil to change nothing.
     package func nextRecord(
         _ id: Int64, make: (StoredChannel, [StoredChannelRelay], Int64) -> [UInt8]?
     ) throws(ClientStoreError) -> (version: Int64, bytes: [UInt8])? {
@@ -125,7 +128,8 @@ extension ClientStore {
     private static func channel(_ row: Row) -> StoredChannel {
         StoredChannel(
             id: row.int64(0), channelID: row.blob(1), localName: row.text(2), role: row.text(3),
-            state: ChannelState(rawValue: row.text(4)) ?? .left, rootSecret: row.blobOrNil(5).map { SecretBytes($0) },
+            state: ChannelState(rawValue: row.text(4)) ?? .left,
+            rootSecret: row.blobOrNil(5).map { SecretBytes($0) },
             memberID: row.blob(6), memberName: row.text(7), memberSecret: SecretBytes(row.blob(8)),
             record: row.blob(9), recordVersion: row.int64(10), createdAt: row.int64(11))
     }

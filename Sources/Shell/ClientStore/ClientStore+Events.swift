@@ -67,7 +67,9 @@ extension ClientStore {
     /// The newest events of a channel with their copies, oldest first, to go on comparing after a restart.
     package func recentCopies(
         of channel: Int64, limit: Int
-    ) throws(ClientStoreError) -> [(author: [UInt8], messageID: [UInt8], relay: Int64, digest: [UInt8], arrivedAt: Int64)] {
+    ) throws(ClientStoreError) -> [(
+        author: [UInt8], messageID: [UInt8], relay: Int64, digest: [UInt8], arrivedAt: Int64
+    )] {
         try query(
             """
             SELECT e.author, e.message_id, c.relay, c.digest, c.arrived_at
@@ -86,7 +88,9 @@ extension ClientStore {
 
     /// The lowest sequence that a relay delivered, and where it is 0: none.
     package func lowestSequence(of relay: Int64) throws(ClientStoreError) -> Int64 {
-        try first("SELECT min(sequence) FROM copy WHERE relay = ? AND sequence > 0", [.integer(relay)]) { $0.int64(0) } ?? 0
+        try first("SELECT min(sequence) FROM copy WHERE relay = ? AND sequence > 0", [.integer(relay)]) {
+            $0.int64(0)
+        } ?? 0
     }
 
     // MARK: Messages
@@ -135,7 +139,8 @@ extension ClientStore {
 
     package func lastMessageTime(in channel: Int64) throws(ClientStoreError) -> Int64? {
         try first(
-            "SELECT time FROM message WHERE channel = ? ORDER BY time DESC, event DESC LIMIT 1", [.integer(channel)]
+            "SELECT time FROM message WHERE channel = ? ORDER BY time DESC, event DESC LIMIT 1",
+            [.integer(channel)]
         ) { $0.int64(0) }
     }
 
@@ -144,7 +149,8 @@ extension ClientStore {
         try run("UPDATE message SET time = ? WHERE event = ?", [.integer(time), .integer(event)])
     }
 
-    package func editMessage(event: Int64, contentType: String, text: String) throws(ClientStoreError) -> Bool {
+    package func editMessage(event: Int64, contentType: String, text: String) throws(ClientStoreError) -> Bool
+    {
         try run(
             "UPDATE message SET content_type = ?, text = ?, edited = 1 WHERE event = ? AND deleted = 0",
             [.text(contentType), .text(text), .integer(event)]) > 0
@@ -156,7 +162,8 @@ extension ClientStore {
     package func eraseMessage(event: Int64) throws(ClientStoreError) -> Bool {
         try write { () throws(ClientStoreError) -> Bool in
             let erased = try run(
-                "UPDATE message SET text = '', deleted = 1 WHERE event = ? AND deleted = 0", [.integer(event)])
+                "UPDATE message SET text = '', deleted = 1 WHERE event = ? AND deleted = 0", [.integer(event)]
+            )
             guard erased > 0 else { return false }
             try run(
                 """
@@ -182,6 +189,7 @@ extension ClientStore {
         StoredMessage(
             event: row.int64(0), channel: row.int64(1), author: row.blob(2), messageID: row.blob(3),
             authorName: row.text(4), asGroup: row.bool(5), time: row.int64(6), contentType: row.text(7),
-            text: row.text(8), signature: row.text(9), edited: row.bool(10), deleted: row.bool(11), own: row.bool(12))
+            text: row.text(8), signature: row.text(9), edited: row.bool(10), deleted: row.bool(11),
+            own: row.bool(12))
     }
 }

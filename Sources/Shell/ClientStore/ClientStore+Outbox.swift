@@ -21,7 +21,8 @@ extension ClientStore {
 
     /// The rows of an event, one for each relay it is or was meant for.
     package func outboxRows(event: Int64) throws(ClientStoreError) -> [StoredOutboxRow] {
-        try query(Self.selectOutbox + " WHERE o.event = ? ORDER BY o.relay", [.integer(event)], Self.outboxRow)
+        try query(
+            Self.selectOutbox + " WHERE o.event = ? ORDER BY o.relay", [.integer(event)], Self.outboxRow)
     }
 
     /// Everything that no relay has taken: waiting or refused, oldest first.
@@ -119,10 +120,12 @@ extension ClientStore {
             default: .pending
             }
         return StoredOutboxRow(
-            event: row.int64(0), channel: row.int64(1), relay: row.int64(2), messageID: row.blob(3), tag: row.text(4),
+            event: row.int64(0), channel: row.int64(1), relay: row.int64(2), messageID: row.blob(3),
+            tag: row.text(4),
             target: row.blobOrNil(5), element: row.blob(6),
             entry: OutboxEntry(
-                state: state, attempts: row.int(10), lastError: row.textOrNil(11), nextTryMilliseconds: row.int64(12)),
+                state: state, attempts: row.int(10), lastError: row.textOrNil(11),
+                nextTryMilliseconds: row.int64(12)),
             queuedAt: row.int64(13))
     }
 
@@ -157,7 +160,9 @@ extension ClientStore {
     }
 
     /// The position before the last `count` messages of a channel's journal.
-    package func journalPosition(of channel: Int64, beforeLastMessages count: Int) throws(ClientStoreError) -> Int64 {
+    package func journalPosition(of channel: Int64, beforeLastMessages count: Int) throws(ClientStoreError)
+        -> Int64
+    {
         let first = try first(
             """
             SELECT min(id) FROM (SELECT id FROM journal WHERE channel = ? AND kind = 'message' ORDER BY id DESC LIMIT ?)

@@ -1,10 +1,10 @@
-internal import SQLiteKit
 internal import PosixKit
+internal import SQLiteKit
 
 /// The database of one home directory: keys, channels, relays, messages, outbox.
 ///
-/// Several processes may use one home at once. Nothing is locked for longer than a transaction; what must not happen
-/// twice (a record version, a local name) is decided inside BEGIN IMMEDIATE.
+/// Several processes may use one home at once. Nothing is locked for longer than a transaction; what must not
+/// happen twice (a record version, a local name) is decided inside BEGIN IMMEDIATE.
 /// Thread: one at a time, as `Database`.
 package final class ClientStore {
     let database: Database
@@ -27,13 +27,17 @@ package final class ClientStore {
         let existed = Posix.exists(path)
         if existed {
             guard Posix.isReadable(path) else { throw .permission("\(path) may not be read by this user") }
-            guard Posix.isWritable(path) else { throw .notWritable("\(path) may not be written by this user") }
+            guard Posix.isWritable(path) else {
+                throw .notWritable("\(path) may not be written by this user")
+            }
         }
         guard Posix.isWritable(home) else { throw .notWritable("\(home) may not be written by this user") }
         do throws(SQLiteError) {
-            database = try Database(path: path, mode: .create, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
+            database = try Database(
+                path: path, mode: .create, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
             if !existed {
-                // The file appears with SQLite's own mode; nobody but us can reach it in a directory of ours yet.
+                // The file appears with SQLite's own mode; nobody but us can reach it in a directory of ours
+                // yet.
                 try database.execute("PRAGMA application_id")
             }
         } catch {
@@ -42,7 +46,8 @@ package final class ClientStore {
         do throws(PosixError) {
             if Posix.status(path)?.mode != 0o600 { try Posix.changeMode(path, 0o600) }
         } catch {
-            throw error.isPermission ? .permission("\(path): \(error.reason)") : .inputOutput("\(path): \(error.reason)")
+            throw error.isPermission
+                ? .permission("\(path): \(error.reason)") : .inputOutput("\(path): \(error.reason)")
         }
         try prepare()
     }
@@ -53,7 +58,8 @@ package final class ClientStore {
     /// Lets another thread use the store from now on.
     package func detachFromThread() { database.detachFromThread() }
 
-    /// Runs `body` in one transaction that holds the write lock from its beginning; inside another one it joins that.
+    /// Runs `body` in one transaction that holds the write lock from its beginning; inside another one it
+    /// joins that.
     ///
     /// Throws: what `body` throws, with everything undone; `busy`, `full`.
     package func write<T>(_ body: () throws(ClientStoreError) -> T) throws(ClientStoreError) -> T {
@@ -83,21 +89,33 @@ package final class ClientStore {
 
     @discardableResult
     func run(_ text: String, _ values: [SQLiteValue] = []) throws(ClientStoreError) -> Int {
-        do throws(SQLiteError) { return try database.run(text, values) } catch { throw ClientStoreError(error) }
+        do throws(SQLiteError) { return try database.run(text, values) } catch {
+            throw ClientStoreError(error)
+        }
     }
 
-    func query<T>(_ text: String, _ values: [SQLiteValue] = [], _ map: (Row) -> T) throws(ClientStoreError) -> [T] {
-        do throws(SQLiteError) { return try database.query(text, values, map) } catch { throw ClientStoreError(error) }
+    func query<T>(_ text: String, _ values: [SQLiteValue] = [], _ map: (Row) -> T) throws(ClientStoreError)
+        -> [T]
+    {
+        do throws(SQLiteError) { return try database.query(text, values, map) } catch {
+            throw ClientStoreError(error)
+        }
     }
 
-    func first<T>(_ text: String, _ values: [SQLiteValue] = [], _ map: (Row) -> T) throws(ClientStoreError) -> T? {
-        do throws(SQLiteError) { return try database.first(text, values, map) } catch { throw ClientStoreError(error) }
+    func first<T>(_ text: String, _ values: [SQLiteValue] = [], _ map: (Row) -> T) throws(ClientStoreError)
+        -> T?
+    {
+        do throws(SQLiteError) { return try database.first(text, values, map) } catch {
+            throw ClientStoreError(error)
+        }
     }
 
     private func prepare() throws(ClientStoreError) {
         do throws(SQLiteError) {
             try checkHeader()
-            if try database.pragma("journal_mode") != "wal" { try database.setPragma("journal_mode", to: "wal") }
+            if try database.pragma("journal_mode") != "wal" {
+                try database.setPragma("journal_mode", to: "wal")
+            }
             try database.setPragma("synchronous", to: "full")
         } catch {
             throw ClientStoreError(error)

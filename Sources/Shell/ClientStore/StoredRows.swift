@@ -105,7 +105,8 @@ package struct NewEvent: Sendable {
     package let element: [UInt8]
 
     package init(
-        author: [UInt8], messageID: [UInt8], tag: String, time: Int64, signature: String, own: Bool, digest: [UInt8],
+        author: [UInt8], messageID: [UInt8], tag: String, time: Int64, signature: String, own: Bool,
+        digest: [UInt8],
         target: [UInt8]?, element: [UInt8]
     ) {
         self.author = author

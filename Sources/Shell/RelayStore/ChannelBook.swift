@@ -3,7 +3,8 @@ import RelayCore
 import SQLiteKit
 import SodiumCrypto
 
-/// What the ledger keeps in memory of one channel. The database is the truth: after a failed commit all are dropped.
+/// What the ledger keeps in memory of one channel. The database is the truth: after a failed commit all are
+/// dropped.
 final class ChannelState {
     let row: Int64
     let id: ChannelID
@@ -23,7 +24,8 @@ final class ChannelState {
     var head: Int64
     var count: Int64
     var bytes: Int64
-    /// The time of the newest entry; later ones are never dated before it, so that time rises with the sequence.
+    /// The time of the newest entry; later ones are never dated before it, so that time rises with the
+    /// sequence.
     var time: Int64
     /// Something of the above differs from its row.
     var isDirty = false
@@ -100,7 +102,8 @@ final class ChannelBook {
             // Either of the two marks of a refusal is enough.
             let stored = Admission.State(rawValue: row.text(2)) ?? .inactive
             let state = ChannelState(
-                row: row.int64(0), id: id, name: row.text(1), admission: Admission(row.bool(16) ? .rejected : stored),
+                row: row.int64(0), id: id, name: row.text(1),
+                admission: Admission(row.bool(16) ? .rejected : stored),
                 record: row.blob(5), recordVersion: row.int64(4), profile: ProfileView(json: row.blob(6)))
             state.deleted = row.bool(3)
             if let memberID = MemberID(bytes: row.blob(7)), let seed = row.blobOrNil(8) {
@@ -121,7 +124,8 @@ final class ChannelBook {
 
     /// Inserts a channel that the relay has not known, under a name nobody has here.
     func insert(
-        _ id: ChannelID, admission: Admission, record: [UInt8], recordVersion: Int64, profile: ProfileView, now: Int64
+        _ id: ChannelID, admission: Admission, record: [UInt8], recordVersion: Int64, profile: ProfileView,
+        now: Int64
     ) throws(SQLiteError) -> ChannelState {
         let name = try freeName(for: profile.title)
         try database.run(
@@ -130,7 +134,8 @@ final class ChannelBook {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .blob(id.bytes), .text(name), .text(profile.title), .text(admission.state.rawValue), .integer(now), .integer(now),
+                .blob(id.bytes), .text(name), .text(profile.title), .text(admission.state.rawValue),
+                .integer(now), .integer(now),
                 .integer(recordVersion), .blob(record), .blob(profile.json),
             ])
         let state = ChannelState(
@@ -167,7 +172,8 @@ final class ChannelBook {
                 WHERE channel = ?
                 """,
                 [
-                    .blob(state.profile), .text(state.title), .integer(state.memberCount), .integer(state.first), .integer(state.head),
+                    .blob(state.profile), .text(state.title), .integer(state.memberCount),
+                    .integer(state.first), .integer(state.head),
                     .integer(state.count), .integer(state.bytes), .integer(state.time), .integer(state.row),
                 ])
             state.isDirty = false

@@ -53,7 +53,8 @@ package enum LedgerCommand: Sendable {
         package var record: VerifiedRecord?
 
         package init(
-            channel: ChannelID, linkOwner: MemberID, invitation: InvitationCheck.Invitation, ownerName: String,
+            channel: ChannelID, linkOwner: MemberID, invitation: InvitationCheck.Invitation,
+            ownerName: String,
             record: VerifiedRecord?
         ) {
             self.channel = channel
@@ -107,7 +108,8 @@ package enum LedgerCommand: Sendable {
         }
     }
 
-    /// ATTACH: look up member, window and place. The proof of key is checked after this with the key answered.
+    /// ATTACH: look up member, window and place. The proof of key is checked after this with the key
+    /// answered.
     package struct Attach: Sendable {
         package var channel: ChannelID
         package var member: MemberID
@@ -160,7 +162,8 @@ package enum LedgerCommand: Sendable {
                 }
             self.init(
                 channel: channel, author: author, messageID: messageID, tag: event.tag,
-                intent: PublishIntent(event.params), isSigned: isSigned, element: element, replacement: replacement)
+                intent: PublishIntent(event.params), isSigned: isSigned, element: element,
+                replacement: replacement)
         }
     }
 

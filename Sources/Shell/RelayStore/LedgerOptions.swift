@@ -1,6 +1,7 @@
 package import RelayCore
 
-/// The relay's own limits and tastes, as far as the ledger holds to them. Source: docs/protocol/limits.md, second table.
+/// The relay's own limits and tastes, as far as the ledger holds to them. Source: docs/protocol/limits.md,
+/// second table.
 package struct LedgerOptions: Equatable, Sendable {
     package var admission = Admission.Policy.open
     package var channelsMax: Int64 = 10_000
@@ -13,9 +14,11 @@ package struct LedgerOptions: Equatable, Sendable {
     package var unservedLogSeconds: Int64 = 86_400
     /// How large the database may grow before messages are refused. Nil: as large as the volume allows.
     package var quotaBytes: Int64?
-    /// What the operator's own commands may take beyond the quota: a full relay must still be able to leave and prune.
+    /// What the operator's own commands may take beyond the quota: a full relay must still be able to leave
+    /// and prune.
     package var quotaSlackBytes: Int64 = 4 << 20
-    /// Messages are refused while the volume has less free than this. Pruning needs room in the write-ahead log.
+    /// Messages are refused while the volume has less free than this. Pruning needs room in the write-ahead
+    /// log.
     package var volumeReserveBytes: Int64 = 8 << 20
     /// The name under which the relay signs off when it leaves a channel.
     package var relayName = "relay"

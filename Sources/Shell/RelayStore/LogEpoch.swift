@@ -4,11 +4,12 @@ import SodiumCrypto
 
 /// The name of this database's log, which changes when the database may have gone back in time.
 ///
-/// A restored copy repeats sequences that readers have seen with other content, so their cursors must stop meaning
-/// anything. Two marks tell a copy from the original: a nonce kept both in the database and in a file beside it,
-/// renewed at each start and clean stop (a copy put in the place of the original holds an old one), and the inode of
-/// the database file (a copy of the whole directory has another one). When a mark differs, the epoch is drawn anew.
-/// That costs readers one look at the whole stored log, so a false alarm is cheap and a missed one is not.
+/// A restored copy repeats sequences that readers have seen with other content, so their cursors must stop
+/// meaning anything. Two marks tell a copy from the original: a nonce kept both in the database and in a file
+/// beside it, renewed at each start and clean stop (a copy put in the place of the original holds an old
+/// one), and the inode of the database file (a copy of the whole directory has another one). When a mark
+/// differs, the epoch is drawn anew. That costs readers one look at the whole stored log, so a false alarm is
+/// cheap and a missed one is not.
 enum LogEpoch {
     /// Checks the marks, renews them, and answers the epoch in force. Shape: 8 bytes.
     static func settle(_ database: Database, in directory: StateDirectory) throws -> [UInt8] {

@@ -23,7 +23,8 @@ struct MemberTable {
             row: row.int64(0),
             view: MemberView(
                 id: id, key: key, role: Role(text: row.text(3)),
-                status: Membership.State(rawValue: row.text(4)) ?? .removed, name: row.text(5), joinedAt: row.int64(6)))
+                status: Membership.State(rawValue: row.text(4)) ?? .removed, name: row.text(5),
+                joinedAt: row.int64(6)))
     }
 
     func find(_ id: MemberID, in channel: ChannelState) throws(SQLiteError) -> Member? {
@@ -50,7 +51,8 @@ struct MemberTable {
         return MemberView(id: id, key: key, role: role, status: .current, name: name, joinedAt: now)
     }
 
-    func setStatus(_ state: Membership.State, of member: Member, in channel: ChannelState) throws(SQLiteError) {
+    func setStatus(_ state: Membership.State, of member: Member, in channel: ChannelState) throws(SQLiteError)
+    {
         guard member.view.status != state else { return }
         try database.run(
             "UPDATE members SET status = ? WHERE member = ?", [.text(state.rawValue), .integer(member.row)])
@@ -60,7 +62,8 @@ struct MemberTable {
     }
 
     func setRole(_ role: Role, of member: Member) throws(SQLiteError) {
-        try database.run("UPDATE members SET role = ? WHERE member = ?", [.text(role.text), .integer(member.row)])
+        try database.run(
+            "UPDATE members SET role = ? WHERE member = ?", [.text(role.text), .integer(member.row)])
     }
 
     func setName(_ name: String, of id: MemberID, in channel: ChannelState) throws(SQLiteError) {
@@ -94,7 +97,8 @@ struct MemberTable {
         _ owners: [(id: MemberID, key: PublicKey)], now: Int64, in channel: ChannelState
     ) throws(SQLiteError) -> [MemberID] {
         var ended: [MemberID] = []
-        for former in try self.owners(in: channel) where !owners.contains(where: { $0.id == former.view.id }) {
+        for former in try self.owners(in: channel) where !owners.contains(where: { $0.id == former.view.id })
+        {
             try setRole(.observer, of: former)
             try setStatus(.removed, of: former, in: channel)
             ended.append(former.view.id)
@@ -137,11 +141,16 @@ struct MemberTable {
         try database.first(
             "SELECT public_key, role FROM roster WHERE channel = ? AND member_id = ?",
             [.integer(channel.row), .blob(id.bytes)]
-        ) { row in PublicKey(raw: row.blob(0)).map { Membership.Pinned(key: $0, role: Role(text: row.text(1))) } } ?? nil
+        ) { row in
+            PublicKey(raw: row.blob(0)).map { Membership.Pinned(key: $0, role: Role(text: row.text(1))) }
+        } ?? nil
     }
 
-    /// Replaces the pins of a channel, and gives current members the roles that follow. Answers who got another role.
-    func replacePins(_ pins: [Roster.Entry], in channel: ChannelState) throws(SQLiteError) -> [(MemberID, Role)] {
+    /// Replaces the pins of a channel, and gives current members the roles that follow. Answers who got
+    /// another role.
+    func replacePins(_ pins: [Roster.Entry], in channel: ChannelState) throws(SQLiteError) -> [(
+        MemberID, Role
+    )] {
         let privileged = try database.query(
             """
             SELECT \(Self.columns) FROM members
@@ -150,7 +159,8 @@ struct MemberTable {
         ) { Self.member($0) }.compactMap { $0 }
         try database.run("DELETE FROM roster WHERE channel = ?", [.integer(channel.row)])
         var changed: [(MemberID, Role)] = []
-        for member in privileged where !pins.contains(where: { $0.member == member.view.id && $0.key == member.view.key }) {
+        for member in privileged
+        where !pins.contains(where: { $0.member == member.view.id && $0.key == member.view.key }) {
             try setRole(.observer, of: member)
             changed.append((member.view.id, .observer))
         }

@@ -19,7 +19,8 @@ extension RelayLedger {
         ) { ChannelID(bytes: $0.blob(0)) }.compactMap { $0 }
         if named.count == 1, let target = try target(named[0]) { return try body(target) }
         let titled = try database.query(
-            "SELECT channel_id, name FROM channels WHERE title = ? ORDER BY name LIMIT 100", [.text(selector.name)]
+            "SELECT channel_id, name FROM channels WHERE title = ? ORDER BY name LIMIT 100",
+            [.text(selector.name)]
         ) { (id: ChannelID(bytes: $0.blob(0)), name: $0.text(1)) }
         if titled.count > 1 || named.count > 1 {
             return .declined(.ambiguous(selector.text, candidates: titled.map(\.name)))
@@ -60,10 +61,13 @@ extension RelayLedger {
     func listChannels() throws(SQLiteError) -> [ChannelSummary] {
         try book.flush()
         let known = try summaries("ORDER BY name", [])
-        return known + (try refusedOnly("WHERE channel_id NOT IN (SELECT channel_id FROM channels) ORDER BY name", []))
+        return known
+            + (try refusedOnly("WHERE channel_id NOT IN (SELECT channel_id FROM channels) ORDER BY name", []))
     }
 
-    private func summaries(_ condition: String, _ values: [SQLiteValue]) throws(SQLiteError) -> [ChannelSummary] {
+    private func summaries(_ condition: String, _ values: [SQLiteValue]) throws(SQLiteError)
+        -> [ChannelSummary]
+    {
         try database.query(
             """
             SELECT channel_id, name, title, status, deleted, member_count, log_count, log_bytes, log_head,
@@ -92,7 +96,9 @@ extension RelayLedger {
         }.compactMap { $0 }
     }
 
-    private func refusedOnly(_ condition: String, _ values: [SQLiteValue]) throws(SQLiteError) -> [ChannelSummary] {
+    private func refusedOnly(_ condition: String, _ values: [SQLiteValue]) throws(SQLiteError)
+        -> [ChannelSummary]
+    {
         try database.query(
             "SELECT channel_id, name, reason, refused_at, refused_by FROM refusals \(condition)", values
         ) { row in
@@ -112,7 +118,9 @@ extension RelayLedger {
             FROM invitations JOIN channels USING (channel) ORDER BY invited_at, name
             """
         ) { row in
-            guard let id = ChannelID(bytes: row.blob(0)), let owner = MemberID(bytes: row.blob(3)) else { return nil }
+            guard let id = ChannelID(bytes: row.blob(0)), let owner = MemberID(bytes: row.blob(3)) else {
+                return nil
+            }
             return PendingInvitation(
                 channel: id, name: row.text(1), title: row.text(2), owner: owner, ownerName: row.text(4),
                 invitedAt: row.int64(5))
@@ -128,7 +136,8 @@ extension RelayLedger {
         ) { row in
             AuditEntry(
                 number: row.int64(0), time: row.int64(1), actor: row.text(2), action: row.text(3),
-                channel: row.blobOrNil(4).flatMap { ChannelID(bytes: $0) }, name: row.text(5), detail: row.text(6))
+                channel: row.blobOrNil(4).flatMap { ChannelID(bytes: $0) }, name: row.text(5),
+                detail: row.text(6))
         }
     }
 
@@ -158,7 +167,8 @@ extension RelayLedger {
             messages: try number("SELECT coalesce(sum(log_count), 0) FROM channels"),
             logBytes: try number("SELECT coalesce(sum(log_bytes), 0) FROM channels"),
             databaseBytes: try number("PRAGMA page_count") * pageSize,
-            freeBytesInDatabase: try number("PRAGMA freelist_count") * pageSize, quotaBytes: options.quotaBytes,
+            freeBytesInDatabase: try number("PRAGMA freelist_count") * pageSize,
+            quotaBytes: options.quotaBytes,
             schemaVersion: try database.userVersion, epoch: epoch)
     }
 }
@@ -166,7 +176,8 @@ extension RelayLedger {
 extension ChannelSummary {
     init(channel: ChannelID, name: String) {
         self.init(
-            channel: channel, name: name, title: name, status: .none, deleted: false, members: 0, messages: 0, bytes: 0,
+            channel: channel, name: name, title: name, status: .none, deleted: false, members: 0, messages: 0,
+            bytes: 0,
             head: 0, recordVersion: 0, createdAt: 0, refusal: nil)
     }
 }

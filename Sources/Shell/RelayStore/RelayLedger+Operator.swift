@@ -14,7 +14,8 @@ extension RelayLedger {
 
     // MARK: Leave and allow
 
-    /// Leaves a channel for good, in one transaction: status, refusal, the signed farewell, invitations, audit.
+    /// Leaves a channel for good, in one transaction: status, refusal, the signed farewell, invitations,
+    /// audit.
     func leave(
         _ selector: ChannelSelector, _ word: LedgerCommand.Word, _ now: Int64
     ) throws(SQLiteError) -> LedgerReply {
@@ -24,7 +25,9 @@ extension RelayLedger {
             case .unknownChannel: return .declined(.unknownChannel(selector.text, similar: []))
             case .alreadyRejected: return .declined(.alreadyRejected(target.name))
             case .leave(let announce):
-                guard let channel = target.channel else { return .failed(.internal("only a known channel is left")) }
+                guard let channel = target.channel else {
+                    return .failed(.internal("only a known channel is left"))
+                }
                 if announce { try appendFarewell(channel, now) }
                 channel.admission = admission
                 try book.save(channel, statusAt: now)
@@ -122,9 +125,11 @@ extension RelayLedger {
                     words = excluded.words, turned_down_at = excluded.turned_down_at
                 """,
                 [
-                    .blob(target.id.bytes), .blob(pending.relayMember.bytes), SQLiteValue(word.reason), .integer(now),
+                    .blob(target.id.bytes), .blob(pending.relayMember.bytes), SQLiteValue(word.reason),
+                    .integer(now),
                 ])
-            notices.append(.invitationDecided(target.id, owner: pending.owner, .reject(.byOperator(word.reason))))
+            notices.append(
+                .invitationDecided(target.id, owner: pending.owner, .reject(.byOperator(word.reason))))
             try audit("reject", word, target.id, target.name, now)
             return .done(summary)
         }
@@ -142,15 +147,17 @@ extension RelayLedger {
     ) throws(SQLiteError) -> LedgerReply {
         try with(selector) { (target: Target) throws(SQLiteError) -> LedgerReply in
             guard let channel = target.channel else { return .declined(.notPending(target.name)) }
-            let pending: Pending? = try database.first(
-                "SELECT owner_id, owner_name, relay_member_id FROM invitations WHERE channel = ?",
-                [.integer(channel.row)]
-            ) { row in
-                guard let owner = MemberID(bytes: row.blob(0)), let relay = MemberID(bytes: row.blob(2)) else {
-                    return nil
-                }
-                return Pending(owner: owner, ownerName: row.text(1), relayMember: relay)
-            } ?? nil
+            let pending: Pending? =
+                try database.first(
+                    "SELECT owner_id, owner_name, relay_member_id FROM invitations WHERE channel = ?",
+                    [.integer(channel.row)]
+                ) { row in
+                    guard let owner = MemberID(bytes: row.blob(0)), let relay = MemberID(bytes: row.blob(2))
+                    else {
+                        return nil
+                    }
+                    return Pending(owner: owner, ownerName: row.text(1), relayMember: relay)
+                } ?? nil
             guard let pending else { return .declined(.notPending(target.name)) }
             return try body(target, channel, pending)
         }
@@ -195,12 +202,15 @@ extension RelayLedger {
             }
             guard case .pruned = reply else { return reply }
         } else {
-            for id in try database.query("SELECT channel_id FROM channels", [], { ChannelID(bytes: $0.blob(0)) }) {
+            for id in try database.query(
+                "SELECT channel_id FROM channels", [], { ChannelID(bytes: $0.blob(0)) })
+            {
                 if let id, let channel = try book.find(id) { pruned += try prune(channel, now) }
             }
         }
         try database.run(
-            "DELETE FROM audit WHERE audit <= (SELECT max(audit) FROM audit) - ?", [.integer(options.auditRowsMax)])
+            "DELETE FROM audit WHERE audit <= (SELECT max(audit) FROM audit) - ?",
+            [.integer(options.auditRowsMax)])
         try database.run(
             """
             DELETE FROM turned_down WHERE turned_down_at < (
@@ -213,7 +223,8 @@ extension RelayLedger {
     private func prune(_ channel: ChannelState, _ now: Int64) throws(SQLiteError) -> Pruned {
         try log.boundTombstones(in: channel)
         if !channel.admission.isServing {
-            let since = try number("SELECT status_at FROM channels WHERE channel = ?", [.integer(channel.row)])
+            let since = try number(
+                "SELECT status_at FROM channels WHERE channel = ?", [.integer(channel.row)])
             guard channel.count > 0, since <= now - options.unservedLogSeconds else { return Pruned() }
             return try log.prune(through: channel.head, in: channel)
         }

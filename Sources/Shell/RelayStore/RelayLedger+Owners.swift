@@ -19,7 +19,8 @@ extension RelayLedger {
     }
 
     func isRefused(_ id: ChannelID) throws(SQLiteError) -> Bool {
-        try database.first("SELECT 1 FROM refusals WHERE channel_id = ?", [.blob(id.bytes)]) { _ in true } ?? false
+        try database.first("SELECT 1 FROM refusals WHERE channel_id = ?", [.blob(id.bytes)]) { _ in true }
+            ?? false
     }
 
     /// The relay's own status: the refusal first, then the channel's row.
@@ -37,7 +38,9 @@ extension RelayLedger {
         let isNews = control.record.map { $0.version > stored } ?? false
         let key: PublicKey
         if let record = control.record, record.version >= stored {
-            guard let owner = record.content.owners.first(where: { $0.owner == control.owner }) else { return .refused(.notOwner) }
+            guard let owner = record.content.owners.first(where: { $0.owner == control.owner }) else {
+                return .refused(.notOwner)
+            }
             key = owner.key
         } else if let channel {
             // A deleted channel has only former owners; they may still hear what has become of it.
@@ -52,7 +55,8 @@ extension RelayLedger {
         return .control(
             ControlView(
                 ownerKey: key, status: admission.state, recordVersion: stored,
-                refusal: isRejected ? .rejoinRejected : nil, recordIsNews: isNews && channel != nil && !isRejected))
+                refusal: isRejected ? .rejoinRejected : nil,
+                recordIsNews: isNews && channel != nil && !isRejected))
     }
 
     // MARK: Invitations
@@ -78,10 +82,14 @@ extension RelayLedger {
         case .reject(let refusal):
             return .invitation(.reject(refusal))
         case .repeatAcceptance:
-            guard let relay = channel?.relay else { return .failed(.internal("a served channel has a relay member")) }
+            guard let relay = channel?.relay else {
+                return .failed(.internal("a served channel has a relay member"))
+            }
             return .invitation(.accept(relay.view))
         case .hold:
-            guard let held = try adopt(invite, admission, channel, now) else { return .refused(.recordInvalid) }
+            guard let held = try adopt(invite, admission, channel, now) else {
+                return .refused(.recordInvalid)
+            }
             try database.run(
                 """
                 INSERT INTO invitations (channel, owner_id, owner_name, relay_member_id, invited_at)
@@ -95,7 +103,9 @@ extension RelayLedger {
                 ])
             return .invitation(.hold)
         case .accept:
-            guard let accepted = try adopt(invite, admission, channel, now) else { return .refused(.recordInvalid) }
+            guard let accepted = try adopt(invite, admission, channel, now) else {
+                return .refused(.recordInvalid)
+            }
             let relay = try accept(accepted, as: invitation.relayMember, now)
             try members.setName(invite.ownerName, of: invite.linkOwner, in: accepted)
             return .invitation(.accept(relay.view))
@@ -124,7 +134,8 @@ extension RelayLedger {
             isMember = member != nil || pin != nil
         }
         return InvitationCheck.check(
-            invite.invitation, channel: invite.channel, linkOwner: invite.linkOwner, owners: owners, isMember: isMember)
+            invite.invitation, channel: invite.channel, linkOwner: invite.linkOwner, owners: owners,
+            isMember: isMember)
     }
 
     /// The channel with its row, its record the newest of those known.
@@ -167,7 +178,9 @@ extension RelayLedger {
             forPending: try number("SELECT count(*) FROM invitations") < options.pendingInvitationsMax)
     }
 
-    private func turnedDown(_ id: ChannelID, _ relayMember: MemberID) throws(SQLiteError) -> InvitationRefusal? {
+    private func turnedDown(_ id: ChannelID, _ relayMember: MemberID) throws(SQLiteError)
+        -> InvitationRefusal?
+    {
         try database.first(
             "SELECT words FROM turned_down WHERE channel_id = ? AND relay_member_id = ?",
             [.blob(id.bytes), .blob(relayMember.bytes)]
@@ -194,10 +207,13 @@ extension RelayLedger {
         default: break
         }
         let isOwner = try members.find(put.owner, in: channel).map { $0.view.role == .owner } ?? false
-        guard isOwner || record.content.owners.contains(where: { $0.owner == put.owner }) else { return .refused(.notOwner) }
+        guard isOwner || record.content.owners.contains(where: { $0.owner == put.owner }) else {
+            return .refused(.notOwner)
+        }
         guard record.version >= channel.recordVersion else { return .refused(.recordStale) }
         if record.version == channel.recordVersion {
-            return record.bytes == channel.record ? .recordStored(version: record.version) : .refused(.recordConflict)
+            return record.bytes == channel.record
+                ? .recordStored(version: record.version) : .refused(.recordConflict)
         }
         channel.record = record.bytes
         channel.recordVersion = record.version
@@ -214,7 +230,8 @@ extension RelayLedger {
     }
 
     private func follow(_ record: VerifiedRecord, _ channel: ChannelState, _ now: Int64) throws(SQLiteError) {
-        let former = try members.follow(record.content.owners.map { ($0.owner, $0.key) }, now: now, in: channel)
+        let former = try members.follow(
+            record.content.owners.map { ($0.owner, $0.key) }, now: now, in: channel)
         for id in former { notices.append(.membershipEnded(channel.id, id, .memberRemoved)) }
     }
 
@@ -247,15 +264,18 @@ extension RelayLedger {
         guard let entries = roster.entries, entries.allSatisfy(\.role.isRosterRole),
             Set(entries.map(\.member)).count == entries.count
         else { return .rosterAck(version: roster.version, error: "the roster does not decode") }
-        // An older one is answered with what is in force: the owner ignores an acknowledgement of another version.
+        // An older one is answered with what is in force: the owner ignores an acknowledgement of another
+        // version.
         guard roster.version >= channel.rosterVersion else {
             return .rosterAck(version: channel.rosterVersion, error: nil)
         }
         // The record anchors the roster it was published with.
-        if let anchor = try? ChannelRecord.decode(channel.record).content, anchor.rosterVersion == roster.version,
+        if let anchor = try? ChannelRecord.decode(channel.record).content,
+            anchor.rosterVersion == roster.version,
             anchor.rosterDigest != roster.digest
         {
-            return .rosterAck(version: roster.version, error: "the record has another digest for this version")
+            return .rosterAck(
+                version: roster.version, error: "the record has another digest for this version")
         }
         for (member, role) in try members.replacePins(entries, in: channel) {
             notices.append(.roleChanged(channel.id, member, role))

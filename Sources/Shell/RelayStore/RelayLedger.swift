@@ -11,8 +11,8 @@ import SodiumCrypto
 ///                              on any failure: ROLLBACK, caches dropped, each command again on its own
 /// ```
 ///
-/// A reply exists only when the commit that holds its effect has reached the disk. Thread: one, the first that uses it
-/// after opening.
+/// A reply exists only when the commit that holds its effect has reached the disk. Thread: one, the first
+/// that uses it after opening.
 package final class RelayLedger {
     package let directory: String
     /// Names this database's log. Shape: 8 bytes.
@@ -157,7 +157,9 @@ package final class RelayLedger {
 
     /// What the database holds, without pages that are free in it.
     func usedBytes() throws(SQLiteError) -> Int64 {
-        try number("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+        try number(
+            "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+        )
     }
 
     func number(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int64 {
@@ -230,7 +232,8 @@ extension LedgerFailure {
 }
 
 extension LedgerCommand {
-    /// It stores what peers send, so it waits while the disk is full. What reads, and what an operator does, goes on.
+    /// It stores what peers send, so it waits while the disk is full. What reads, and what an operator does,
+    /// goes on.
     var grows: Bool {
         switch self {
         case .invite, .putRecord, .applyRoster, .join, .publish: true

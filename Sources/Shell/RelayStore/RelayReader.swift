@@ -1,6 +1,6 @@
 package import ChannelWire
-import RelayCore
 import PosixKit
+import RelayCore
 import SQLiteKit
 
 /// Reads a relay's database on a thread of its own, while the ledger goes on writing.
@@ -113,7 +113,9 @@ package final class RelayReader {
 
         package static func == (left: HistoryPage, right: HistoryPage) -> Bool {
             left.more == right.more
-                && left.messages.elementsEqual(right.messages) { $0.sequence == $1.sequence && $0.batch == $1.batch }
+                && left.messages.elementsEqual(right.messages) {
+                    $0.sequence == $1.sequence && $0.batch == $1.batch
+                }
         }
 
         /// The lowest sequence of the page, 0 when it is empty.
@@ -142,7 +144,9 @@ package final class RelayReader {
         case .beforeSequence(let sequence):
             (isForward, from) = (false, sequence)
         case .beforeTime(let time):
-            (isForward, from) = (false, try search.lastSequence(before: time, head: log.head).map { $0 + 1 } ?? 0)
+            (isForward, from) = (
+                false, try search.lastSequence(before: time, head: log.head).map { $0 + 1 } ?? 0
+            )
         case .fromTime(let time):
             (isForward, from) = (true, try search.lastSequence(before: time, head: log.head) ?? 0)
         }
@@ -151,7 +155,8 @@ package final class RelayReader {
         var page = HistoryPage(messages: [], more: false)
         var size = 0
         try database.forEach(
-            "SELECT sequence, frame FROM log WHERE channel = ? AND \(condition)", [.integer(log.row), .integer(from)]
+            "SELECT sequence, frame FROM log WHERE channel = ? AND \(condition)",
+            [.integer(log.row), .integer(from)]
         ) { row in
             guard page.messages.count < wanted, page.messages.isEmpty || size < maxBytes else {
                 page.more = true
@@ -173,7 +178,9 @@ package final class RelayReader {
         _ channel: ChannelID, after: MemberID?, limit: Int
     ) throws(RelayStoreError) -> MembersPage? {
         try storing(path) {
-            try database.snapshot { try MemberTable(database: database).page(channel, after: after, limit: limit) }
+            try database.snapshot {
+                try MemberTable(database: database).page(channel, after: after, limit: limit)
+            }
         }
     }
 }

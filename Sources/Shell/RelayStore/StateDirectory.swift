@@ -9,7 +9,8 @@ import SQLiteKit
 /// relay.instance  proves that relay.db was not replaced by an older copy
 /// ```
 ///
-/// Everything that can be refused is refused before the first byte is written: somebody else's directory stays as it is.
+/// Everything that can be refused is refused before the first byte is written: somebody else's directory
+/// stays as it is.
 package final class StateDirectory {
     package let path: String
     private let lock: FileLock
@@ -52,7 +53,8 @@ package final class StateDirectory {
         }
     }
 
-    /// Source: "Database File Format", section 1.3: the magic at 0, the user version at 60, the application id at 68.
+    /// Source: "Database File Format", section 1.3: the magic at 0, the user version at 60, the application
+    /// id at 68.
     static func inspectHeader(of file: String) throws(RelayStoreError) {
         let header: [UInt8]
         do throws(PosixError) {

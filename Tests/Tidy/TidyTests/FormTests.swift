@@ -9,7 +9,11 @@ import Testing
             #expect(file.lines.count <= 501, "\(file) has \(file.lines.count) lines")
         }
         for file in Tree.sources {
+            // A text (a statement of SQL, say) is not torn to please a ruler; it counts as empty.
+            let code = Dictionary(uniqueKeysWithValues: file.code.map { ($0.number, $0.text) })
             for (index, line) in file.lines.enumerated() where line.count > 110 {
+                let withoutTexts = code[index + 1] ?? ""
+                if withoutTexts.count <= 110, !line.contains("//") { continue }
                 Issue.record("\(file):\(index + 1) has \(line.count) columns")
             }
         }
