@@ -1,1 +1,4 @@
-print("not built yet")
+import Glibc
+import OperatorCommands
+
+exit(OperatorProgram.run(Array(CommandLine.arguments.dropFirst())))

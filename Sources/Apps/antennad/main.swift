@@ -1,1 +1,4 @@
-print("not built yet")
+import Glibc
+import RelayServer
+
+exit(RelayProgram.run(Array(CommandLine.arguments.dropFirst())))

@@ -42,38 +42,3 @@ package enum ChannelReference: Sendable, Equatable {
             }
     }
 }
-
-/// Splits a line that an operator typed into words; quotes hold words together, also after `#`.
-package enum CommandWords {
-    /// The words of `line`; nil where a quote stands open.
-    package static func split(_ line: String) -> [String]? {
-        var words: [String] = []
-        var word = ""
-        var started = false
-        var quote: Character?
-        for character in line {
-            if let open = quote {
-                // The quotes of a channel name stay: the name is read with them.
-                if character == open {
-                    quote = nil
-                    if word.hasPrefix("#") { word.append(character) }
-                } else {
-                    word.append(character)
-                }
-            } else if character == "\"" || (character == "'" && (word.isEmpty || word == "#")) {
-                quote = character
-                started = true
-                if word == "#" { word.append(character) }
-            } else if character.isWhitespace {
-                if started || !word.isEmpty { words.append(word) }
-                word = ""
-                started = false
-            } else {
-                word.append(character)
-            }
-        }
-        guard quote == nil else { return nil }
-        if started || !word.isEmpty { words.append(word) }
-        return words
-    }
-}

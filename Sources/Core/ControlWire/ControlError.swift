@@ -26,8 +26,9 @@ package struct ControlError: Error, Codable, Sendable, Equatable {
         case unknownCommand = 101
         case ambiguousChannel = 102
         case notRejected = 103
-        case unknownInvitation = 104
+        case notPending = 104
         case missingArgument = 105
+        case stillServed = 106
 
         package var name: String {
             switch self {
@@ -42,8 +43,9 @@ package struct ControlError: Error, Codable, Sendable, Equatable {
             case .unknownCommand: "unknown-command"
             case .ambiguousChannel: "ambiguous-channel"
             case .notRejected: "not-rejected"
-            case .unknownInvitation: "unknown-invitation"
+            case .notPending: "not-pending"
             case .missingArgument: "missing-argument"
+            case .stillServed: "still-served"
             }
         }
     }

@@ -181,14 +181,12 @@ package struct MemberRow: Codable, Sendable, Equatable {
 }
 
 package struct MembersReport: Codable, Sendable, Equatable {
-    package var channel: String
     package var members: [MemberRow]
     package var total: Int64
     /// There is another page after the last id.
     package var more: Bool
 
-    package init(channel: String, members: [MemberRow], total: Int64, more: Bool) {
-        self.channel = channel
+    package init(members: [MemberRow], total: Int64, more: Bool) {
         self.members = members
         self.total = total
         self.more = more
@@ -209,8 +207,8 @@ package struct LeaveReport: Codable, Sendable, Equatable {
     }
 }
 
-/// The refusal was cleared.
-package struct AllowReport: Codable, Sendable, Equatable {
+/// What was done to one channel.
+package struct ChannelReport: Codable, Sendable, Equatable {
     package var id: String
     package var channel: String
 
@@ -222,17 +220,22 @@ package struct AllowReport: Codable, Sendable, Equatable {
 
 /// An invitation that waits for the operator.
 package struct InvitationRow: Codable, Sendable, Equatable {
-    package var id: Int64
+    /// The channel's name as the operator types it.
     package var channel: String
     package var channelID: String
+    package var displayName: String
     package var owner: String
+    package var ownerName: String
     package var receivedAt: Int64
 
-    package init(id: Int64, channel: String, channelID: String, owner: String, receivedAt: Int64) {
-        self.id = id
+    package init(
+        channel: String, channelID: String, displayName: String, owner: String, ownerName: String, receivedAt: Int64
+    ) {
         self.channel = channel
         self.channelID = channelID
+        self.displayName = displayName
         self.owner = owner
+        self.ownerName = ownerName
         self.receivedAt = receivedAt
     }
 }
@@ -241,17 +244,6 @@ package struct InvitationsReport: Codable, Sendable, Equatable {
     package var invitations: [InvitationRow]
 
     package init(invitations: [InvitationRow]) { self.invitations = invitations }
-}
-
-/// An invitation that the operator answered.
-package struct InvitationReport: Codable, Sendable, Equatable {
-    package var invitation: Int64
-    package var channel: String
-
-    package init(invitation: Int64, channel: String) {
-        self.invitation = invitation
-        self.channel = channel
-    }
 }
 
 /// One thing that an operator did.
@@ -293,12 +285,10 @@ package struct KeyReport: Codable, Sendable, Equatable {
 package struct PruneReport: Codable, Sendable, Equatable {
     package var messages: Int64
     package var messageBytes: Int64
-    package var dryRun: Bool
 
-    package init(messages: Int64, messageBytes: Int64, dryRun: Bool) {
+    package init(messages: Int64, messageBytes: Int64) {
         self.messages = messages
         self.messageBytes = messageBytes
-        self.dryRun = dryRun
     }
 }
 

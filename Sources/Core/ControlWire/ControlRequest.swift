@@ -14,7 +14,7 @@ package enum ControlLimits {
 
 /// What an operator can ask of a running relay.
 package enum ControlCommand: String, Codable, Sendable, CaseIterable {
-    case status, address, channels, members, leave, allow, invitations, accept, reject, audit, prune, version
+    case status, address, channels, members, leave, allow, invitations, accept, reject, forget, audit, prune, version
     case rotateKey = "rotate-key"
 }
 
@@ -24,25 +24,18 @@ package struct ControlArguments: Codable, Sendable, Equatable {
     package var channel: String?
     /// The operator's own words, sent to the owner.
     package var reason: String?
-    /// The number of a pending invitation.
-    package var invitation: Int64?
     /// The most rows wanted.
     package var limit: Int?
     /// Where a page begins: the last id of the page before.
     package var after: String?
-    /// Only say what would be done.
-    package var dryRun: Bool?
 
     package init(
-        channel: String? = nil, reason: String? = nil, invitation: Int64? = nil, limit: Int? = nil,
-        after: String? = nil, dryRun: Bool? = nil
+        channel: String? = nil, reason: String? = nil, limit: Int? = nil, after: String? = nil
     ) {
         self.channel = channel
         self.reason = reason
-        self.invitation = invitation
         self.limit = limit
         self.after = after
-        self.dryRun = dryRun
     }
 }
 

@@ -5,10 +5,11 @@ package enum ControlResult: Sendable, Equatable {
     case channels(ChannelsReport)
     case members(MembersReport)
     case leave(LeaveReport)
-    case allow(AllowReport)
+    case allow(ChannelReport)
     case invitations(InvitationsReport)
-    case accept(InvitationReport)
-    case reject(InvitationReport)
+    case accept(ChannelReport)
+    case reject(ChannelReport)
+    case forget(ChannelReport)
     case audit(AuditReport)
     case rotateKey(KeyReport)
     case prune(PruneReport)
@@ -22,9 +23,9 @@ package enum ControlResult: Sendable, Equatable {
         case .channels(let report): ControlJSON.encode(report)
         case .members(let report): ControlJSON.encode(report)
         case .leave(let report): ControlJSON.encode(report)
-        case .allow(let report): ControlJSON.encode(report)
         case .invitations(let report): ControlJSON.encode(report)
-        case .accept(let report), .reject(let report): ControlJSON.encode(report)
+        case .allow(let report), .accept(let report), .reject(let report), .forget(let report):
+            ControlJSON.encode(report)
         case .audit(let report): ControlJSON.encode(report)
         case .rotateKey(let report): ControlJSON.encode(report)
         case .prune(let report): ControlJSON.encode(report)
@@ -55,9 +56,8 @@ package struct ControlResponse: Sendable, Equatable {
             case .channels(let report): line(report)
             case .members(let report): line(report)
             case .leave(let report): line(report)
-            case .allow(let report): line(report)
             case .invitations(let report): line(report)
-            case .accept(let report), .reject(let report): line(report)
+            case .allow(let report), .accept(let report), .reject(let report), .forget(let report): line(report)
             case .audit(let report): line(report)
             case .rotateKey(let report): line(report)
             case .prune(let report): line(report)
@@ -78,6 +78,7 @@ package struct ControlResponse: Sendable, Equatable {
         case .invitations: read(line) { .invitations($0) }
         case .accept: read(line) { .accept($0) }
         case .reject: read(line) { .reject($0) }
+        case .forget: read(line) { .forget($0) }
         case .audit: read(line) { .audit($0) }
         case .rotateKey: read(line) { .rotateKey($0) }
         case .prune: read(line) { .prune($0) }

@@ -20,6 +20,9 @@ package final class Database {
 
     package let path: String
 
+    /// The version of the SQLite in use, as in `3.40.1`.
+    package static var libraryVersion: String { unsafe String(cString: sqlite3_libversion()) }
+
     private var connection: OpaquePointer?
     private var statements: [String: Statement] = [:]
     private var thread: UInt = 0

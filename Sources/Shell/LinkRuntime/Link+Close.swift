@@ -37,6 +37,8 @@ extension Link {
         closeReason = reason
         inbound = []
         enter(.closing)
+        // The peer's end of the stream must be seen, also where reading was paused.
+        _ = readEvent?.add()
         putOff()
     }
 

@@ -4,6 +4,16 @@ internal import PosixKit
 internal import SodiumCrypto
 
 extension Link {
+    /// Reads nothing more for now, so that the peer's own sending stalls; frames that were received already still come.
+    package func pauseReading() {
+        if phase == .open { readEvent?.remove() }
+    }
+
+    /// Reads again.
+    package func resumeReading() {
+        if phase == .open, readEvent?.add() == false { finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+    }
+
     /// Bytes have come: joined with what was left, they are opened where they lie in the loop's scratch
     /// memory.
     func readable() {

@@ -92,8 +92,9 @@ package final class LinkLoopContext {
     // MARK: - Settling
 
     /// Runs `body` and afterwards what the links have put off meanwhile: flushing queues, telling of closes.
+    /// A user calls it around what it does to many links outside their events.
     @inline(__always)
-    func run(_ body: () -> Void) {
+    package func run(_ body: () -> Void) {
         depth += 1
         body()
         depth -= 1

@@ -105,7 +105,10 @@ package struct CommandTable: Sendable {
         words.enumerated().filter { !used.contains($0.offset) }.map(\.element)
     }
 
-    private func globalOption(_ word: String) -> OptionSpec? { CommandTable.option(word, globals) }
+    /// An option that may stand before a command's words: everybody's, or one of the command that has no words.
+    private func globalOption(_ word: String) -> OptionSpec? {
+        CommandTable.option(word, globals + (fallback?.options ?? []))
+    }
 
     private static func hasValueAttached(_ word: String) -> Bool {
         word.hasPrefix("--") ? word.contains("=") : word.count > 2

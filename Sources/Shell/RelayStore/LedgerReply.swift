@@ -194,6 +194,8 @@ package enum LedgerFailure: Error, Equatable, Sendable {
 package enum LedgerNotice: Sendable {
     /// Deliver to the links of the channel.
     case appended(LogEntry)
+    /// Something up to this sequence was erased: send nothing up to it from memory any more.
+    case erased(ChannelID, through: Int64)
     /// Push to the links of the channel: a newer record is in force.
     case recordChanged(ChannelID, record: [UInt8], version: Int64)
     /// Tell the owners on control links (`x.grp.mem.new`).

@@ -76,7 +76,10 @@ struct LogTable {
     // MARK: Erasing
 
     /// Erases a message and its edits, and keeps its id from ever being taken again.
-    func erase(_ author: MemberID, _ message: MessageID, in channel: ChannelState, now: Int64) throws(SQLiteError) {
+    /// Returns: the newest sequence that went, if any.
+    func erase(
+        _ author: MemberID, _ message: MessageID, in channel: ChannelState, now: Int64
+    ) throws(SQLiteError) -> Int64? {
         let values: [SQLiteValue] = [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
         // Also when the message has not come yet, or was pruned: it must not appear later.
         try database.run(
@@ -85,11 +88,12 @@ struct LogTable {
             SELECT ?1, ?2, ?3, ?4 UNION ALL
             SELECT channel, author, message_id, ?4 FROM log WHERE channel = ?1 AND author = ?2 AND amends = ?3
             """, values + [.integer(now)])
-        try remove("channel = ?1 AND author = ?2 AND (message_id = ?3 OR amends = ?3)", values, in: channel)
+        return try remove("channel = ?1 AND author = ?2 AND (message_id = ?3 OR amends = ?3)", values, in: channel)
     }
 
     /// Erases all content messages of one author.
-    func eraseAll(of author: MemberID, in channel: ChannelState, now: Int64) throws(SQLiteError) {
+    /// Returns: the newest sequence that went, if any.
+    func eraseAll(of author: MemberID, in channel: ChannelState, now: Int64) throws(SQLiteError) -> Int64? {
         let content = "channel = ?1 AND author = ?2 AND tag IN ('x.msg.new', 'x.msg.update')"
         let values: [SQLiteValue] = [.integer(channel.row), .blob(author.bytes)]
         try database.run(
@@ -97,18 +101,22 @@ struct LogTable {
             INSERT OR IGNORE INTO tombstones (channel, author, message_id, erased_at)
             SELECT channel, author, message_id, ?3 FROM log WHERE \(content)
             """, values + [.integer(now)])
-        try remove(content, values, in: channel)
+        return try remove(content, values, in: channel)
     }
 
-    private func remove(_ where_: String, _ values: [SQLiteValue], in channel: ChannelState) throws(SQLiteError) {
-        let size =
-            try database.first("SELECT coalesce(sum(length(frame)), 0) FROM log WHERE \(where_)", values) {
-                $0.int64(0)
-            } ?? 0
+    @discardableResult
+    private func remove(
+        _ where_: String, _ values: [SQLiteValue], in channel: ChannelState
+    ) throws(SQLiteError) -> Int64? {
+        let (size, last): (Int64, Int64?) =
+            try database.first(
+                "SELECT coalesce(sum(length(frame)), 0), max(sequence) FROM log WHERE \(where_)", values
+            ) { ($0.int64(0), $0.int64OrNil(1)) } ?? (0, nil)
         let removed = try database.run("DELETE FROM log WHERE \(where_)", values)
         channel.count -= Int64(removed)
         channel.bytes -= size
         channel.isDirty = true
+        return last
     }
 
     // MARK: Pruning

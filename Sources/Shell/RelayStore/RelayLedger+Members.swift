@@ -145,16 +145,14 @@ extension RelayLedger {
         case .none:
             break
         case .erase(let target, let id):
-            try log.erase(target, id, in: channel, now: now)
-            needsScrubbing = true
+            erased(through: try log.erase(target, id, in: channel, now: now), channel)
         case .replaceProfile, .replacePreferences, .rename:
             try replace(publish, channel)
         case .endMembership(let id, let state, let eraseMessages):
             guard let member = try members.find(id, in: channel) else { break }
             try members.setStatus(state, of: member, in: channel)
             if eraseMessages {
-                try log.eraseAll(of: id, in: channel, now: now)
-                needsScrubbing = true
+                erased(through: try log.eraseAll(of: id, in: channel, now: now), channel)
             }
             notices.append(.membershipEnded(channel.id, id, .memberRemoved))
         case .relayRemoved:
@@ -167,9 +165,15 @@ extension RelayLedger {
                 try database.run("DELETE FROM \(table) WHERE channel = ?", [.integer(channel.row)])
             }
             channel.deleted = true
-            needsScrubbing = true
+            erased(through: channel.head - 1, channel)
             try settle(channel.admission.channelDeleted(), channel, .channelDeleted, now)
         }
+    }
+
+    /// Text is gone from the log: it must leave the memory of others and the write-ahead log, too.
+    private func erased(through last: Int64?, _ channel: ChannelState) {
+        needsScrubbing = true
+        if let last { notices.append(.erased(channel.id, through: last)) }
     }
 
     private func replace(_ publish: LedgerCommand.Publish, _ channel: ChannelState) throws(SQLiteError) {

@@ -14,6 +14,9 @@ import SodiumCrypto
 /// A reply exists only when the commit that holds its effect has reached the disk. Thread: one, the first
 /// that uses it after opening.
 package final class RelayLedger {
+    /// The version of the SQLite in use.
+    package static var sqliteVersion: String { Database.libraryVersion }
+
     package let directory: String
     /// Names this database's log. Shape: 8 bytes.
     package let epoch: [UInt8]

@@ -92,20 +92,4 @@ struct ChannelReferenceTests {
     func written(name: String) {
         #expect(ChannelReference(ChannelReference.written(name)) == .name(name))
     }
-
-    @Test(
-        "quotes hold words together",
-        arguments: [
-            ("leave #news", ["leave", "#news"]), ("  leave   #'my news'  ", ["leave", "#'my news'"]),
-            ("leave #news --reason 'too loud'", ["leave", "#news", "--reason", "too loud"]),
-            ("reject 3 --reason \"\"", ["reject", "3", "--reason", ""]), ("", []), ("don't", ["don't"]),
-        ])
-    func split(line: String, expected: [String]) {
-        #expect(CommandWords.split(line) == expected)
-    }
-
-    @Test("an open quote is no line")
-    func open() {
-        #expect(CommandWords.split("leave #'my news") == nil)
-    }
 }

@@ -1,0 +1,119 @@
+internal import ControlWire
+internal import Operations
+internal import PosixKit
+
+/// One connection to a relay's control socket: asks, and waits for the answer within the time allowed.
+struct ControlClient: ~Copyable {
+    private let socket: FileDescriptor
+    private let timeoutMilliseconds: Int64
+    private var received: [UInt8] = []
+    private var nextID: Int64 = 1
+
+    /// Connects at once or says why not.
+    init(path: String, timeoutSeconds: Int) throws(OperatorError) {
+        do throws(PosixError) {
+            socket = try Posix.connect(unix: path)
+        } catch {
+            if error.isPermission {
+                throw OperatorError(
+                    .notPermitted, "\(path): \(error.reason)", hint: "only root and the relay's own user may do this")
+            }
+            let absent = error.isNotFound || error.isRefused
+            throw OperatorError(
+                .unreachable, absent ? "no relay is running at \(path)" : error.description,
+                hint: "start antennad, or name its directory with --state")
+        }
+        timeoutMilliseconds = Int64(timeoutSeconds) * 1000
+    }
+
+    /// Sends one command and waits for its answer.
+    mutating func ask(_ command: ControlCommand, _ arguments: ControlArguments) throws(OperatorError) -> ControlResult {
+        let deadline = Self.now() + timeoutMilliseconds
+        let id = nextID
+        nextID += 1
+        let request = ControlRequest(id: id, command: command, arguments: arguments).encode()
+        guard request.count <= ControlLimits.requestBytesMax else {
+            throw OperatorError(.badValue, "the arguments are too long")
+        }
+        try send(request + [UInt8(ascii: "\n")], until: deadline)
+        while true {
+            let line = try readLine(until: deadline)
+            guard let response = ControlResponse.decode(line, to: command) else {
+                throw OperatorError(.internalDefect, "the relay answered something else than an answer")
+            }
+            guard response.id == id else { continue }
+            switch response.outcome {
+            case .success(let result): return result
+            case .failure(let error): throw Self.operatorError(error)
+            }
+        }
+    }
+
+    private func send(_ bytes: [UInt8], until deadline: Int64) throws(OperatorError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            switch Posix.send(socket.raw, Array(rest)) {
+            case .done(let count): rest = rest.dropFirst(count)
+            case .wouldBlock: try wait(writing: true, until: deadline)
+            case .closed: throw Self.gone
+            case .failed(let error): throw OperatorError(.inputOutput, error.description)
+            }
+        }
+    }
+
+    private mutating func readLine(until deadline: Int64) throws(OperatorError) -> [UInt8] {
+        var searched = 0
+        while true {
+            if let end = received[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                let line = Array(received[..<end])
+                received.removeSubrange(...end)
+                return line
+            }
+            searched = received.count
+            guard received.count <= ControlLimits.lineBytesMax else {
+                throw OperatorError(.internalDefect, "the relay's answer is too long")
+            }
+            let (result, bytes) = Posix.receive(socket.raw, limit: 64 << 10)
+            switch result {
+            case .done: received += bytes
+            case .wouldBlock: try wait(writing: false, until: deadline)
+            case .closed: throw Self.gone
+            case .failed(let error): throw OperatorError(.inputOutput, error.description)
+            }
+        }
+    }
+
+    private func wait(writing: Bool, until deadline: Int64) throws(OperatorError) {
+        let left = deadline - Self.now()
+        guard left > 0, Posix.waitReady(socket.raw, writing: writing, milliseconds: Int32(clamping: left)) else {
+            throw OperatorError(
+                .timeout, "the relay did not answer within \(timeoutMilliseconds / 1000) s",
+                hint: "what was asked may still happen; look with antennactl status")
+        }
+    }
+
+    private static func now() -> Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
+
+    private static var gone: OperatorError {
+        OperatorError(.unreachable, "the relay closed the control socket", hint: "it may have stopped: see its log")
+    }
+
+    private static func operatorError(_ error: ControlError) -> OperatorError {
+        switch error.kind {
+        case .unknownChannel:
+            OperatorError(.notFound, error.message, hint: "antennactl channels lists them")
+        case .ambiguousChannel:
+            OperatorError(.ambiguous, error.message, hint: "antennactl channels shows the names to use")
+        case .notPending:
+            OperatorError(.notFound, error.message, hint: "antennactl invitations lists them")
+        case .notRejected, .stillServed: OperatorError(.wrongState, error.message, exitCode: .unexpected)
+        case .badRequest, .unknownCommand: OperatorError(.usage, error.message)
+        case .missingArgument: OperatorError(.missingArgument, error.message)
+        case .storageFull: OperatorError(.storageFull, error.message)
+        case .timeout: OperatorError(.timeout, error.message)
+        case .draining: OperatorError(.unreachable, error.message)
+        case .channelRejected, .channelLimit: OperatorError(.wrongState, error.message, exitCode: .unexpected)
+        case .internalError, nil: OperatorError(.internalDefect, error.message)
+        }
+    }
+}

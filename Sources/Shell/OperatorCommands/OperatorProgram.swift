@@ -1,0 +1,82 @@
+internal import ControlWire
+package import Operations
+internal import PosixKit
+internal import QRKit
+
+/// `antennactl`: one command from the command line, or many from standard input.
+package enum OperatorProgram {
+    /// Runs the program. Returns: the code to exit with.
+    package static func run(_ arguments: [String]) -> Int32 {
+        Posix.ignoreSIGPIPE()
+        let output = Output(json: CommandTable.wantsJSON(arguments))
+        return run(arguments, output: output, input: { readLine(strippingNewline: true) }).rawValue
+    }
+
+    /// With output and input of one's own, for tests.
+    package static func run(_ arguments: [String], output: Output, input: () -> String?) -> ExitCode {
+        if OperatorSession.isInteractive(arguments) {
+            return OperatorSession(globals: arguments, output: output).run(input)
+        }
+        return runOne(arguments, output: output)
+    }
+
+    static func runOne(_ arguments: [String], output: Output) -> ExitCode {
+        do throws(OperatorError) {
+            switch try OperatorTable.table.parse(arguments) {
+            case .help(let text): output.text(text)
+            case .version: output.text(Version.line(program: "antennactl") + "\n")
+            case .run(let command): try perform(command, output)
+            }
+            return .ok
+        } catch {
+            return output.failure(error, program: "antennactl")
+        }
+    }
+
+    private static func perform(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
+        let (name, arguments) = try request(command)
+        let timeout = try command.integer("timeout", in: 1...3600) ?? 10
+        let path = try socketPath(command)
+        if name == .version, !output.json { output.text(Version.line(program: "antennactl") + "\n") }
+        var client = try ControlClient(path: path, timeoutSeconds: timeout)
+        let result = try client.ask(name, arguments)
+        if output.json {
+            output.text(String(decoding: result.encode(), as: UTF8.self) + "\n")
+            return
+        }
+        output.text(OperatorText.lines(result).map { $0 + "\n" }.joined())
+        if case .address(let report) = result, command.has("qr") || Console.isTerminal(.output) {
+            if let code = QRCode.terminal(report.link) { output.text("\n\(code)\n") }
+        }
+    }
+
+    /// What to ask the relay for one parsed command.
+    private static func request(_ command: ParsedCommand) throws(OperatorError) -> (ControlCommand, ControlArguments) {
+        guard let name = ControlCommand(rawValue: command.name) else {
+            preconditionFailure("every command of the table is a command of the control socket")
+        }
+        var arguments = ControlArguments()
+        if !command.spec.arguments.isEmpty { arguments.channel = command.argument(0) }
+        if let reason = command.value("reason") {
+            guard reason.utf8.count <= ControlLimits.reasonBytesMax else {
+                throw OperatorError(.badValue, "a reason has at most \(ControlLimits.reasonBytesMax) bytes")
+            }
+            arguments.reason = reason
+        }
+        arguments.limit = try command.integer("limit", in: 1...ControlLimits.rowsMax)
+        arguments.after = command.value("after")
+        return (name, arguments)
+    }
+
+    private static func socketPath(_ command: ParsedCommand) throws(OperatorError) -> String {
+        if let path = command.value("socket") { return path }
+        if let state = command.value("state") { return ControlPaths.socket(inState: state) }
+        if let state = Console.environment("ANTENNA_RELAY__STATE"), !state.isEmpty {
+            return ControlPaths.socket(inState: state)
+        }
+        guard let state = ControlPaths.defaultState(environment: Console.environment) else {
+            throw OperatorError(.usage, "neither HOME nor XDG_STATE_HOME is set", hint: "name the directory with --state")
+        }
+        return ControlPaths.socket(inState: state)
+    }
+}

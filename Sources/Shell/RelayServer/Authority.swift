@@ -1,0 +1,259 @@
+internal import ChannelWire
+internal import LibeventLoop
+internal import Operations
+internal import PosixKit
+internal import RelayCore
+internal import RelayStore
+
+/// The one writer: gathers what all loops ask into transactions, and answers when they have reached the disk.
+///
+/// ```
+///   mailbox, drained ──▶ commands ──▶ one transaction ──▶ notices to every loop, replies to the askers
+/// ```
+///
+/// Notices leave before the replies of the same batch: who is told of an ack has been, or will at once be, delivered to.
+final class Authority {
+    private let mailbox: Mailbox<AuthorityMessage>
+    private let ledger: RelayLedger
+    private var relay: RelayShared?
+    private var loops: [Mailbox<LoopMessage>] = []
+    private var memberLinks: [MemberKey: [LinkReference]] = [:]
+    /// For each loop what this batch has to say to it.
+    private var outboxes: [[LoopMessage]] = []
+    /// Attached links, for the operator's list.
+    private var attached: [ChannelID: Int] = [:]
+
+    private struct MemberKey: Hashable {
+        let channel: ChannelID
+        let member: MemberID
+    }
+
+    /// What to do with the reply of a command.
+    private enum Destination {
+        case question(LinkReference, AuthorityMessage.Question)
+        case publish(Int, item: Int)
+        case control(ControlReference)
+    }
+
+    /// A PUBLISH whose elements are being decided.
+    private struct Publishing {
+        let link: LinkReference
+        let request: UInt32
+        var results: [Frame.AckResult]
+    }
+
+    /// The most commands of one transaction: it bounds how long the first of them waits for the last.
+    static let batchMax = 1000
+    static let linksPerMemberMax = 4
+
+    init(mailbox: Mailbox<AuthorityMessage>, ledger: RelayLedger) {
+        self.mailbox = mailbox
+        self.ledger = ledger
+    }
+
+    /// Works until told to stop; then everything that was asked before has been answered and the database is closed.
+    func run() {
+        var stopping = false
+        var nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
+        while !stopping {
+            let messages = mailbox.waitDrain(timeoutMilliseconds: 1000)
+            stopping = work(messages)
+            relay?.log.flushSuppressed()
+            if Clock.monotonicNanoseconds() >= nextMaintenance {
+                nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
+                if ledger.wantsMaintenance || messages.isEmpty { ledger.maintain() }
+            }
+        }
+        ledger.close()
+    }
+
+    private static let maintenanceNanoseconds: UInt64 = 60_000_000_000
+
+    // MARK: A batch
+
+    /// Returns: whether to stop.
+    private func work(_ messages: [AuthorityMessage]) -> Bool {
+        var commands: [LedgerCommand] = []
+        var destinations: [Destination] = []
+        var publishing: [Publishing] = []
+        var stopping = false
+
+        func settle() {
+            guard !destinations.isEmpty || !publishing.isEmpty else { return }
+            carryOut(commands, destinations, &publishing)
+            commands.removeAll(keepingCapacity: true)
+            destinations.removeAll(keepingCapacity: true)
+            publishing.removeAll(keepingCapacity: true)
+        }
+
+        for message in messages {
+            switch message {
+            case .ask(let link, let command, let question):
+                commands.append(command)
+                destinations.append(.question(link, question))
+            case .publish(let link, let request, let items):
+                var results: [Frame.AckResult] = []
+                results.reserveCapacity(items.count)
+                for (index, item) in items.enumerated() {
+                    switch item {
+                    case .refused(let code): results.append(.refused(code))
+                    case .command(let command):
+                        // Its place; the ledger's answer comes later.
+                        results.append(.refused(.internal))
+                        commands.append(.publish(command))
+                        destinations.append(.publish(publishing.count, item: index))
+                    }
+                }
+                publishing.append(Publishing(link: link, request: request, results: results))
+            case .operatorAsks(let reference, let command):
+                commands.append(command)
+                destinations.append(.control(reference))
+            case .linked(let link, let channel, let member): linked(link, MemberKey(channel: channel, member: member))
+            case .unlinked(let link, let channel, let member):
+                unlinked(link, MemberKey(channel: channel, member: member))
+            case .begin(let relay, let loops):
+                self.relay = relay
+                self.loops = loops
+                outboxes = Array(repeating: [], count: loops.count)
+            case .stop: stopping = true
+            }
+            if commands.count >= Authority.batchMax { settle() }
+        }
+        settle()
+        flush()
+        return stopping
+    }
+
+    private func carryOut(
+        _ commands: [LedgerCommand], _ destinations: [Destination], _ publishing: inout [Publishing]
+    ) {
+        let batch = ledger.perform(commands, now: Clock.nowSeconds())
+        precondition(batch.replies.count == commands.count, "the ledger answers every command")
+        tell(batch.notices)
+        var stored: Int64 = 0
+        for (destination, reply) in zip(destinations, batch.replies) {
+            report(reply)
+            switch destination {
+            case .question(let link, let question): post(.reply(link, question, reply), to: link.loop)
+            case .publish(let index, let item):
+                let result = Authority.result(reply)
+                if result.outcome == .stored { stored += 1 }
+                publishing[index].results[item] = result
+            case .control(let reference):
+                var attached: [ChannelID: Int] = [:]
+                if case .channels = reply { attached = self.attached }
+                post(.operatorAnswered(reference, reply, attached: attached), to: 0)
+            }
+        }
+        relay?.counters.published.add(stored)
+        for publishing in publishing {
+            post(
+                .acked(publishing.link, request: publishing.request, publishing.results), to: publishing.link.loop)
+        }
+        flush()
+    }
+
+    private static func result(_ reply: LedgerReply) -> Frame.AckResult {
+        switch reply {
+        case .published(.stored(let sequence)): .stored(sequence)
+        case .published(.repeated(let sequence)): .repeated(sequence)
+        case .published(.refused(let code)): .refused(code)
+        default: .refused(reply.refusalCode)
+        }
+    }
+
+    /// What the machine does wrong is the operator's business.
+    private func report(_ reply: LedgerReply) {
+        guard case .failed(let failure) = reply else { return }
+        switch failure {
+        case .storageFull: relay?.log.error("storage.full", ["refused": "publishes and joins until there is room"])
+        case .internal(let reason): relay?.log.error("storage.failed", ["reason": .text(reason)])
+        }
+    }
+
+    // MARK: Telling the loops
+
+    /// Entries of one channel that follow each other become one segment.
+    private func tell(_ notices: [LedgerNotice]) {
+        var channel: ChannelID?
+        var frames: [UInt8] = []
+        var after: Int64 = 0
+        var last: Int64 = 0
+
+        func finishSegment() {
+            guard let ended = channel else { return }
+            channel = nil
+            guard let segment = LogSegment(after: after, frames: frames) else {
+                preconditionFailure("the ledger makes whole frames with rising sequences")
+            }
+            frames = []
+            postToAll(.appended(ended, segment))
+        }
+
+        for notice in notices {
+            switch notice {
+            case .appended(let entry):
+                if channel != entry.channel || entry.sequence != last + 1 || frames.count >= Authority.segmentBytesMax {
+                    finishSegment()
+                    channel = entry.channel
+                    after = entry.sequence - 1
+                }
+                frames += entry.frame
+                last = entry.sequence
+            case .recordChanged(let channel, let record, let version):
+                finishSegment()
+                postToAll(.recordChanged(channel, record: record, version: version))
+            case .memberJoined, .membershipEnded, .channelEnded, .invitationDecided:
+                finishSegment()
+                postToAll(.notice(notice))
+            case .erased(let channel, let through):
+                finishSegment()
+                postToAll(.erased(channel, through: through))
+            case .roleChanged: break
+            case .statusChanged(let channel, let state):
+                relay?.log.info(
+                    "channel.status", ["channel": .text(channel.text), "status": .text(state.rawValue)])
+            }
+        }
+        finishSegment()
+    }
+
+    private static let segmentBytesMax = 64 << 10
+
+    private func postToAll(_ message: LoopMessage) {
+        for index in outboxes.indices { outboxes[index].append(message) }
+    }
+
+    private func post(_ message: LoopMessage, to loop: Int) { outboxes[loop].append(message) }
+
+    /// One lock and one wake-up for a loop and a batch.
+    private func flush() {
+        for (index, loop) in loops.enumerated() where !outboxes[index].isEmpty {
+            loop.post(contentsOf: outboxes[index])
+            outboxes[index].removeAll(keepingCapacity: true)
+        }
+    }
+
+    // MARK: Links per member
+
+    private func linked(_ link: LinkReference, _ key: MemberKey) {
+        attached[key.channel, default: 0] += 1
+        var links = memberLinks[key] ?? []
+        links.append(link)
+        if links.count > Authority.linksPerMemberMax {
+            let oldest = links.removeFirst()
+            post(.close(oldest, .replaced), to: oldest.loop)
+        }
+        memberLinks[key] = links
+    }
+
+    private func unlinked(_ link: LinkReference, _ key: MemberKey) {
+        if let count = attached[key.channel] { attached[key.channel] = count > 1 ? count - 1 : nil }
+        guard var links = memberLinks[key] else { return }
+        links.removeAll { $0 == link }
+        memberLinks[key] = links.isEmpty ? nil : links
+    }
+}
+
+@available(*, unavailable)
+extension Authority: Sendable {}

@@ -1,0 +1,241 @@
+internal import ChannelWire
+internal import LinkRuntime
+internal import PosixKit
+
+/// The links of one channel on one loop, and the tail of its log that they read from.
+///
+/// ```
+///   LogTail:   ├─ segment ─┼─ segment ─┼─ segment ─┤ head
+///   readers:        ▲ cursor      ▲▲▲         ▲▲▲▲▲▲▲▲▲
+///              behind the tail: a page from the reader thread, then the tail
+/// ```
+///
+/// A reader is fed when its link has nothing unsent: by `serve` when something was appended, by itself when its link
+/// has become writable.
+final class ChannelFeed {
+    let channel: ChannelID
+    private(set) var tail: LogTail
+    private(set) var readers: ContiguousArray<MemberReader> = []
+    /// It is on the loop's list of feeds to serve.
+    var isUnserved = false
+    /// The reader to serve next, and how many are still to serve since something was appended.
+    private var nextReader = 0
+    private var waitingReaders = 0
+    /// Frames of several segments laid side by side: links that lag together find them ready.
+    private var gathered = Gathered()
+
+    private struct Gathered {
+        var from: Int64 = -1
+        var head: Int64 = -1
+        var through: Int64 = -1
+        var bytes: [UInt8] = []
+    }
+
+    /// The most frame bytes of one record: with padding it stays below the largest record.
+    static let recordBytesMax = 48 << 10
+
+    init(channel: ChannelID, head: Int64, tailBytesMax: Int) {
+        self.channel = channel
+        tail = LogTail(head: head, byteCountMax: tailBytesMax)
+    }
+
+    // MARK: Readers
+
+    func add(_ reader: MemberReader) {
+        reader.index = readers.count
+        readers.append(reader)
+    }
+
+    func remove(_ reader: MemberReader) {
+        let index = reader.index
+        guard index >= 0, index < readers.count, readers[index] === reader else { return }
+        readers.swapAt(index, readers.count - 1)
+        readers.removeLast()
+        reader.index = -1
+        if index < readers.count { readers[index].index = index }
+        // The one that took the place may have been skipped by this: go round once more.
+        if waitingReaders > 0 { waitingReaders = readers.count }
+        if nextReader >= readers.count { nextReader = 0 }
+    }
+
+    // MARK: The tail
+
+    func append(_ segment: LogSegment) {
+        tail.append(segment)
+        waitingReaders = readers.count
+    }
+
+    /// A message was erased: no link may get it any more, not even one that lags behind.
+    func erase(_ sequence: Int64) {
+        tail.forget(through: sequence)
+        gathered = Gathered()
+    }
+
+    // MARK: Serving
+
+    /// Feeds readers until all have been looked at or the time is up. Returns: whether some are left.
+    func serve(until deadline: UInt64, _ loop: RelayLoop) -> Bool {
+        var sinceClock = 0
+        while waitingReaders > 0 {
+            waitingReaders -= 1
+            if nextReader >= readers.count { nextReader = 0 }
+            let reader = readers[nextReader]
+            nextReader += 1
+            feed(reader, loop)
+            sinceClock += 1
+            if sinceClock == 16 {
+                sinceClock = 0
+                if Clock.monotonicNanoseconds() >= deadline { return waitingReaders > 0 }
+            }
+        }
+        return false
+    }
+
+    /// Gives a reader what its link takes now.
+    func feed(_ reader: MemberReader, _ loop: RelayLoop) {
+        let link = reader.link
+        // A link that takes everything must not keep the loop from the others.
+        var records = 4
+        while link.canSendBulk {
+            if let answer = reader.nextAnswer {
+                sendAnswer(answer, reader, loop)
+            } else if let page = reader.page {
+                sendPage(page, reader)
+            } else if reader.cursor < min(tail.head, reader.end?.through ?? .max) {
+                guard sendFromTail(reader) else {
+                    loop.requestPage(reader)
+                    return
+                }
+            } else {
+                reader.finishIfDone()
+                return
+            }
+            records -= 1
+            if records == 0 {
+                // Whatever the link still takes, it gets in its next turn.
+                if link.canSendBulk { loop.serveLater(reader) }
+                return
+            }
+        }
+    }
+
+    private func sendFromTail(_ reader: MemberReader) -> Bool {
+        guard let place = tail.position(after: reader.cursor), let segment = tail.segment(place.segment) else {
+            return false
+        }
+        let start = segment.start(of: place.frame)
+        if tail.segment(place.segment + 1) == nil || segment.bytes.count - start >= ChannelFeed.recordBytesMax / 2 {
+            send(segment, from: place.frame, reader)
+        } else {
+            gather(from: reader.cursor, place)
+            reader.cursor = gathered.through
+            unsafe gathered.bytes.withUnsafeBytes { unsafe reader.link.sendBulk($0) }
+        }
+        return true
+    }
+
+    private func send(_ segment: LogSegment, from frame: Int, _ reader: MemberReader) {
+        let end = segment.fitting(from: frame, room: ChannelFeed.recordBytesMax)
+        let range = segment.start(of: frame)..<segment.marks[end - 1].end
+        reader.cursor = segment.marks[end - 1].through
+        unsafe segment.bytes.withUnsafeBytes {
+            unsafe reader.link.sendBulk(UnsafeRawBufferPointer(rebasing: $0[range]))
+        }
+    }
+
+    private func gather(from cursor: Int64, _ place: (segment: Int, frame: Int)) {
+        guard gathered.from != cursor || gathered.head != tail.head else { return }
+        gathered.from = cursor
+        gathered.head = tail.head
+        gathered.bytes.removeAll(keepingCapacity: true)
+        var index = place.segment
+        var frame = place.frame
+        while let segment = tail.segment(index) {
+            let room = ChannelFeed.recordBytesMax - gathered.bytes.count
+            let end = segment.fitting(from: frame, room: room)
+            if end > frame {
+                gathered.bytes += segment.bytes[segment.start(of: frame)..<segment.marks[end - 1].end]
+                gathered.through = segment.marks[end - 1].through
+            }
+            guard end == segment.marks.count else { break }
+            index += 1
+            frame = 0
+        }
+    }
+
+    private func sendPage(_ page: LogSegment, _ reader: MemberReader) {
+        let frame = page.index(after: reader.cursor)
+        guard frame < page.marks.count else {
+            reader.page = nil
+            return
+        }
+        send(page, from: frame, reader)
+        if reader.cursor >= page.through { reader.page = nil }
+    }
+
+    private func sendAnswer(_ answer: HistoryAnswer, _ reader: MemberReader, _ loop: RelayLoop) {
+        let end = answer.segment.fitting(from: answer.sent, room: ChannelFeed.recordBytesMax)
+        let range = answer.segment.start(of: answer.sent)..<answer.segment.start(of: end)
+        if end == answer.segment.marks.count {
+            reader.nextAnswer = nil
+        } else {
+            reader.nextAnswer?.sent = end
+        }
+        unsafe answer.segment.bytes.withUnsafeBytes {
+            unsafe reader.link.sendBulk(UnsafeRawBufferPointer(rebasing: $0[range]))
+        }
+    }
+}
+
+/// The answer to a HISTORY_GET on its way out.
+struct HistoryAnswer {
+    let segment: LogSegment
+    /// How many of its frames have been sent.
+    var sent = 0
+}
+
+/// A member's link as a reader of its channel's log: a cursor.
+final class MemberReader {
+    let link: Link
+    /// The session that this reader belongs to, by its number.
+    let number: UInt64
+    let member: MemberID
+    unowned let feed: ChannelFeed
+    /// The last sequence that was handed to the link.
+    var cursor: Int64
+    /// Its place in the feed.
+    var index = -1
+    /// A page of the log that the reader thread brought.
+    var page: LogSegment?
+    /// The reader thread has been asked for a page and has not answered.
+    var isAwaitingPage = false
+    var nextAnswer: HistoryAnswer?
+    var isAwaitingHistory = false
+    /// The membership or the channel has ended: deliver up to here, then say why and close.
+    private(set) var end: (through: Int64, code: LinkErrorCode)?
+    /// It is on the loop's list of readers to serve in the next turn.
+    var isServedLater = false
+
+    init(link: Link, number: UInt64, member: MemberID, feed: ChannelFeed, cursor: Int64) {
+        self.link = link
+        self.number = number
+        self.member = member
+        self.feed = feed
+        self.cursor = cursor
+    }
+
+    func finish(through: Int64, _ code: LinkErrorCode) {
+        if end == nil { end = (through, code) }
+    }
+
+    /// Says goodbye once everything before the end was handed over.
+    func finishIfDone() {
+        guard let end, cursor >= end.through else { return }
+        link.close(error: end.code)
+    }
+}
+
+@available(*, unavailable)
+extension ChannelFeed: Sendable {}
+@available(*, unavailable)
+extension MemberReader: Sendable {}

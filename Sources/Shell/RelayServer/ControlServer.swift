@@ -1,0 +1,243 @@
+internal import ChannelWire
+internal import ControlWire
+internal import LibeventLoop
+internal import Operations
+internal import PosixKit
+internal import RelayStore
+
+/// The control socket, on loop 0: lines in, lines out, never waiting.
+///
+/// Every command that reads or changes the relay's state goes to the authority; its answer comes back as a message.
+final class ControlServer {
+    private let loop: EventLoop
+    private let relay: RelayShared
+    private let socket: FileDescriptor
+    private let path: String
+    private var event: LoopEvent?
+    private var connections: [UInt64: ControlConnection] = [:]
+    private var nextNumber: UInt64 = 1
+    /// What the front door does for `rotate-key`.
+    private let rotateKey: () -> Result<KeyReport, ControlError>
+    private let isDraining: () -> Bool
+
+    static let connectionsMax = 64
+
+    init(
+        loop: EventLoop, relay: RelayShared, path: String, isDraining: @escaping () -> Bool,
+        rotateKey: @escaping () -> Result<KeyReport, ControlError>
+    ) throws(PosixError) {
+        self.loop = loop
+        self.relay = relay
+        self.path = path
+        self.isDraining = isDraining
+        self.rotateKey = rotateKey
+        socket = try Posix.listen(unix: path, mode: 0o600)
+        event = loop.watch(socket.raw, .read, persist: true) { [unowned self] in self.acceptSome() }
+        event?.add()
+    }
+
+    func close() {
+        event?.remove()
+        event = nil
+        for connection in connections.values { connection.close() }
+        connections = [:]
+        try? Posix.removeFile(path)
+    }
+
+    private func acceptSome() {
+        for _ in 0..<16 {
+            switch Posix.accept(socket.raw) {
+            case .accepted(let descriptor, _): admit(descriptor)
+            case .again: continue
+            case .wouldBlock: return
+            case .failed(let error):
+                relay.log.warning("control.accept-failed", ["reason": .text(error.description)])
+                return
+            }
+        }
+    }
+
+    private func admit(_ descriptor: consuming FileDescriptor) {
+        guard let peer = try? Posix.peerCredentials(descriptor.raw), peer.uid == 0 || peer.uid == Posix.userID,
+            connections.count < ControlServer.connectionsMax
+        else {
+            relay.log.warning("control.refused")
+            return
+        }
+        let number = nextNumber
+        nextNumber += 1
+        connections[number] = ControlConnection(
+            number: number, user: peer.uid, descriptor: descriptor, loop: loop,
+            received: { [unowned self] connection, line in self.received(line, connection) },
+            ended: { [unowned self] connection in self.connections[connection.number] = nil })
+    }
+
+    // MARK: Requests
+
+    private func received(_ line: [UInt8], _ connection: ControlConnection) {
+        let request: ControlRequest
+        do throws(ControlRequestError) {
+            request = try ControlRequest.decode(line)
+        } catch {
+            return connection.send(ControlResponse(id: error.id, outcome: .failure(error.error)))
+        }
+        let reference = ControlReference(connection: connection.number, request: request.id, command: request.command)
+        switch command(request, by: connection.user) {
+        case .success(.now(let result)): connection.send(ControlResponse(id: request.id, outcome: .success(result)))
+        case .success(.ask(let command)): relay.authority.post(.operatorAsks(reference, command))
+        case .failure(let error): connection.send(ControlResponse(id: request.id, outcome: .failure(error)))
+        }
+    }
+
+    private enum Step {
+        case now(ControlResult)
+        case ask(LedgerCommand)
+    }
+
+    private func command(_ request: ControlRequest, by user: UInt32) -> Result<Step, ControlError> {
+        let arguments = request.arguments
+        let word = LedgerCommand.Word(actor: "uid \(user)", reason: arguments.reason)
+        if let reason = arguments.reason, reason.utf8.count > ControlLimits.reasonBytesMax {
+            return .failure(ControlError(.badRequest, "A reason has at most \(ControlLimits.reasonBytesMax) bytes."))
+        }
+        let limit = min(max(arguments.limit ?? 100, 1), ControlLimits.rowsMax)
+        switch request.command {
+        case .address: return .success(.now(.address(AddressReport(link: relay.address))))
+        case .version: return .success(.now(.version(RelayVersions.report)))
+        case .rotateKey: return rotateKey().map { .now(.rotateKey($0)) }
+        case .status: return .success(.ask(.status))
+        case .channels: return .success(.ask(.listChannels))
+        case .invitations: return .success(.ask(.listInvitations))
+        case .audit: return .success(.ask(.listAudit(limit: limit)))
+        case .prune: return .success(.ask(.prune(arguments.channel.map { ChannelSelector($0) }, word)))
+        case .members, .leave, .allow, .accept, .reject, .forget: break
+        }
+        guard let channel = arguments.channel, ChannelReference(channel) != nil else {
+            return .failure(ControlError(.missingArgument, "\(request.command.rawValue) needs a channel."))
+        }
+        let selector = ChannelSelector(channel)
+        switch request.command {
+        case .leave: return .success(.ask(.leave(selector, word)))
+        case .allow: return .success(.ask(.allow(selector, word)))
+        case .accept: return .success(.ask(.acceptInvitation(selector, word)))
+        case .reject: return .success(.ask(.rejectInvitation(selector, word)))
+        case .forget: return .success(.ask(.forget(selector, word)))
+        default:
+            var after: MemberID?
+            if let text = arguments.after {
+                guard let id = MemberID(text: text) else {
+                    return .failure(ControlError(.badRequest, "after is a member id as members shows it."))
+                }
+                after = id
+            }
+            return .success(.ask(.members(selector, after: after, limit: arguments.limit.map { min($0, ControlLimits.rowsMax) } ?? ControlLimits.rowsMax)))
+        }
+    }
+
+    // MARK: Answers
+
+    func answered(_ reference: ControlReference, _ reply: LedgerReply, attached: [ChannelID: Int]) {
+        let outcome = ControlAnswers.outcome(
+            reply, to: reference.command, relay: relay, attached: attached, isDraining: isDraining())
+        log(reference.command, outcome)
+        connections[reference.connection]?.send(ControlResponse(id: reference.request, outcome: outcome))
+    }
+
+    private func log(_ command: ControlCommand, _ outcome: Result<ControlResult, ControlError>) {
+        guard case .success(let result) = outcome else { return }
+        switch result {
+        case .leave(let report): relay.log.notice("operator.left", ["channel": .text(report.id)])
+        case .allow(let report): relay.log.notice("operator.allowed", ["channel": .text(report.id)])
+        case .accept(let report): relay.log.notice("operator.accepted", ["channel": .text(report.id)])
+        case .reject(let report): relay.log.notice("operator.rejected", ["channel": .text(report.id)])
+        case .forget(let report): relay.log.notice("operator.forgot", ["channel": .text(report.id)])
+        default: break
+        }
+    }
+}
+
+/// One connection of the control socket.
+final class ControlConnection {
+    let number: UInt64
+    let user: UInt32
+    private let descriptor: FileDescriptor
+    private var readEvent: LoopEvent?
+    private var writeEvent: LoopEvent?
+    private var inbound: [UInt8] = []
+    private var outbound: [UInt8] = []
+    private var isOpen = true
+    private let received: (ControlConnection, [UInt8]) -> Void
+    private let ended: (ControlConnection) -> Void
+
+    /// Answers that nobody reads end the connection.
+    static let outboundBytesMax = 2 * ControlLimits.lineBytesMax
+
+    init(
+        number: UInt64, user: UInt32, descriptor: consuming FileDescriptor, loop: EventLoop,
+        received: @escaping (ControlConnection, [UInt8]) -> Void, ended: @escaping (ControlConnection) -> Void
+    ) {
+        self.number = number
+        self.user = user
+        self.descriptor = descriptor
+        self.received = received
+        self.ended = ended
+        readEvent = loop.watch(self.descriptor.raw, .read, persist: true) { [unowned self] in self.readable() }
+        writeEvent = loop.watch(self.descriptor.raw, .write, persist: true) { [unowned self] in self.flush() }
+        _ = readEvent?.add()
+    }
+
+    func send(_ response: ControlResponse) {
+        guard isOpen else { return }
+        outbound += response.encode()
+        outbound.append(UInt8(ascii: "\n"))
+        guard outbound.count <= ControlConnection.outboundBytesMax else { return close() }
+        flush()
+    }
+
+    func close() {
+        guard isOpen else { return }
+        isOpen = false
+        readEvent?.remove()
+        writeEvent?.remove()
+        // Both events hold closures on this object; it goes when the server lets go of it.
+        Posix.shutdownWriting(descriptor.raw)
+        ended(self)
+    }
+
+    private func readable() {
+        let (result, bytes) = Posix.receive(descriptor.raw, limit: 16 << 10)
+        switch result {
+        case .done: inbound += bytes
+        case .wouldBlock: return
+        case .closed, .failed: return close()
+        }
+        while isOpen, let end = inbound.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Array(inbound[..<end])
+            inbound.removeSubrange(...end)
+            if !line.isEmpty { received(self, line) }
+        }
+        if inbound.count > ControlLimits.requestBytesMax {
+            send(ControlResponse(id: 0, outcome: .failure(ControlError(.badRequest, "The request is too long."))))
+            close()
+        }
+    }
+
+    private func flush() {
+        guard isOpen else { return }
+        while !outbound.isEmpty {
+            switch Posix.send(descriptor.raw, outbound) {
+            case .done(let count): outbound.removeFirst(count)
+            case .wouldBlock:
+                _ = writeEvent?.add()
+                return
+            case .closed, .failed: return close()
+            }
+        }
+        writeEvent?.remove()
+    }
+}
+
+@available(*, unavailable)
+extension ControlServer: Sendable {}
+@available(*, unavailable)
+extension ControlConnection: Sendable {}

@@ -1,0 +1,167 @@
+internal import ChannelWire
+internal import RelayCore
+internal import RelayStore
+
+/// From the bytes that clients send to what the ledger decides about: decoding and signatures, once a message, on the
+/// loop. Whatever depends on state is left to the ledger.
+enum ElementReading {
+    // MARK: JOIN
+
+    /// A signed `x.member`, signed with the key that it brings and for the id that it brings.
+    static func join(
+        _ bytes: [UInt8], channel: ChannelID, crypto: ChannelCrypto
+    ) -> Result<Membership.Join, Refusal> {
+        guard let element = try? Element.decode(bytes) else { return .refuse(.malformedEvent) }
+        guard case .signed(let signed) = element else { return .refuse(.signatureRequired) }
+        guard let event = try? Event.decode(json: signed.json) else { return .refuse(.malformedEvent) }
+        guard case .member(let request) = event.params else { return .refuse(.unsupportedEvent) }
+        switch signed.check(
+            channel: channel, member: request.memberID, key: request.memberKey, verify: crypto.verify)
+        {
+        case .valid: break
+        case .invalid: return .refuse(.badSignature)
+        case .wrongBinding: return .refuse(.wrongBinding)
+        }
+        return .success(
+            Membership.Join(
+                id: request.memberID, key: request.memberKey, displayName: request.profile.displayName,
+                viaRelay: request.viaRelay))
+    }
+
+    // MARK: PUBLISH
+
+    /// The elements of a PUBLISH body, each for itself; the whole is refused only where it cannot be divided.
+    static func publish(
+        _ body: [UInt8], channel: ChannelID, author: MemberID, key: PublicKey, messageBytesMax: Int,
+        crypto: ChannelCrypto
+    ) -> Result<[PublishItem], Refusal> {
+        let elements: [Result<Element, WireError>]
+        do throws(WireError) {
+            elements = try Body.decode(body, crypto: crypto)
+        } catch {
+            switch error {
+            case .tooLarge: return .refuse(.tooLarge)
+            case .truncated, .tooMany, .malformed: return .refuse(.badFrame)
+            }
+        }
+        return .success(
+            elements.map { result in
+                switch result {
+                case .failure(.tooLarge): .refused(.messageTooLarge)
+                case .failure: .refused(.malformedEvent)
+                case .success(let element):
+                    item(element, channel, author, key, messageBytesMax, crypto)
+                }
+            })
+    }
+
+    private static func item(
+        _ element: Element, _ channel: ChannelID, _ author: MemberID, _ key: PublicKey, _ messageBytesMax: Int,
+        _ crypto: ChannelCrypto
+    ) -> PublishItem {
+        let bytes = element.bytes
+        guard bytes.count <= messageBytesMax else { return .refused(.messageTooLarge) }
+        guard let json = element.json else { return .refused(.unsupportedEvent) }
+        var isSigned = false
+        if case .signed(let signed) = element {
+            switch signed.check(channel: channel, member: author, key: key, verify: crypto.verify) {
+            case .valid: isSigned = true
+            case .invalid: return .refused(.badSignature)
+            case .wrongBinding: return .refused(.wrongBinding)
+            }
+        }
+        guard let event = try? Event.decode(json: json) else { return .refused(.malformedEvent) }
+        guard let messageID = event.messageID else { return .refused(.missingMessageID) }
+        let (intent, replacement) = meaning(event)
+        return .command(
+            LedgerCommand.Publish(
+                channel: channel, author: author, messageID: messageID, tag: event.tag, intent: intent,
+                isSigned: isSigned, element: bytes, replacement: replacement))
+    }
+
+    /// What a published event asks the relay to do. Source: docs/protocol/channel.md, the table of events.
+    private static func meaning(_ event: Event) -> (PublishIntent, LedgerCommand.Replacement) {
+        switch event.params {
+        case .msgNew(let container): return (.post(asGroup: container.asGroup), .none)
+        case .msgUpdate(let update): return (.edit(update.messageID, asGroup: update.asGroup), .none)
+        case .msgDel(let deletion): return (.delete(deletion.messageID, of: deletion.memberID), .none)
+        case .msgReact: return (.react, .none)
+        case .info(let profile):
+            guard DisplayName.problem(profile.displayName) == nil else { return (.malformed, .none) }
+            return (.rename, .displayName(profile.displayName))
+        case .grpInfo(let profile):
+            return (.changeProfile(id: profile.publicGroup?.publicGroupID), .groupProfile(profile))
+        case .grpPrefs(let preferences): return (.changePreferences, .preferences(preferences))
+        case .memDel(let deletion): return (.remove(deletion.memberID, eraseMessages: deletion.withMessages), .none)
+        case .leave: return (.leave, .none)
+        case .grpDel: return (.deleteChannel, .none)
+        default: return (.unsupported, .none)
+        }
+    }
+
+    // MARK: DIRECT
+
+    /// What an owner says on its control link.
+    enum Direct {
+        case invitation(InvitationCheck.Invitation, ownerName: String)
+        case roster(RosterHeader, MessageID)
+        case chunk(FileChunk)
+        /// An event of a later version, or one that a relay has no use for.
+        case ignored
+    }
+
+    static func direct(
+        _ element: Element, channel: ChannelID, owner: MemberID, key: PublicKey, crypto: ChannelCrypto
+    ) -> Result<Direct, Refusal> {
+        if case .fileChunk(let chunk) = element { return .success(.chunk(chunk)) }
+        guard let json = element.json, let event = try? Event.decode(json: json) else {
+            return .refuse(.malformedEvent)
+        }
+        var isSigned = false
+        if case .signed(let signed) = element {
+            switch signed.check(channel: channel, member: owner, key: key, verify: crypto.verify) {
+            case .valid: isSigned = true
+            case .invalid: return .refuse(.badSignature)
+            case .wrongBinding: return .refuse(.wrongBinding)
+            }
+        }
+        switch event.params {
+        case .relayInv(let invitation):
+            var linked: ChannelID?
+            if case .channel(let id, _)? = try? AntennaLink.parse(invitation.groupLink) { linked = id }
+            return .success(
+                .invitation(
+                    InvitationCheck.Invitation(
+                        owner: invitation.fromMember.memberID, relayMember: invitation.relayMemberID,
+                        linkedChannel: linked, isSigned: isSigned),
+                    ownerName: invitation.fromMemberProfile.displayName))
+        case .roster(let header):
+            guard isSigned else { return .refuse(.signatureRequired) }
+            guard let messageID = event.messageID else { return .refuse(.missingMessageID) }
+            return .success(.roster(header, messageID))
+        default:
+            return .success(.ignored)
+        }
+    }
+
+    /// The challenge of an `x.grp.relay.test` that stands alone in a body.
+    static func test(_ body: [UInt8], crypto: ChannelCrypto) -> [UInt8]? {
+        guard let elements = try? Body.decode(body, crypto: crypto), elements.count == 1,
+            case .success(let element) = elements[0], let json = element.json,
+            let event = try? Event.decode(json: json), case .relayTest(let test) = event.params,
+            test.signature == nil
+        else { return nil }
+        return test.challenge
+    }
+
+    /// Why a client's bytes go no further.
+    struct Refusal: Error {
+        let code: LinkErrorCode
+    }
+}
+
+extension Result where Failure == ElementReading.Refusal {
+    fileprivate static func refuse(_ code: LinkErrorCode) -> Result {
+        .failure(ElementReading.Refusal(code: code))
+    }
+}

@@ -1,0 +1,102 @@
+internal import ChannelWire
+internal import ControlWire
+internal import LibeventLoop
+internal import LinkRuntime
+internal import Operations
+internal import PosixKit
+
+/// What only loop 0 has: the listener, the control socket, the relay's keys, the signals.
+final class FrontDoor {
+    private let relay: RelayShared
+    private let loops: [Mailbox<LoopMessage>]
+    private let identityPath: String
+    private var identity: RelayIdentity
+    private var listener: LinkListener?
+    private(set) var control: ControlServer?
+    private var signals: [LoopEvent] = []
+    private var nextLoop = 0
+
+    init(
+        loop: RelayLoop, plan: FrontDoorPlan, listening socket: consuming FileDescriptor,
+        lifecycle: Mailbox<LifecycleMessage>
+    ) throws(PosixError) {
+        let relay = loop.relay
+        self.relay = relay
+        loops = plan.loops
+        identity = plan.identity
+        identityPath = plan.identityPath
+        control = try ControlServer(
+            loop: loop.loop, relay: relay, path: ControlPaths.socket(inState: relay.configuration.state), isDraining: { [unowned loop] in loop.isDraining },
+            rotateKey: { [unowned self] in self.rotateKey() })
+        listener = LinkListener(
+            loop: loop.loop, socket: socket,
+            admit: { peer in
+                if relay.connections.enter(peer) { return nil }
+                relay.counters.refused.add(1)
+                return .tooManyConnections
+            },
+            trouble: { error in relay.log.error("accept.failed", ["reason": .text(error.description)]) },
+            take: { [unowned self, unowned loop] connection, peer in self.take(connection, peer, loop) })
+        if plan.takesSignals { watchSignals(loop.loop, lifecycle) }
+    }
+
+    private func take(_ connection: consuming FileDescriptor, _ peer: SocketAddress?, _ loop: RelayLoop) {
+        relay.counters.accepted.add(1)
+        if relay.configuration.logAddresses, let peer {
+            relay.log.debug("link.accepted", ["address": .text(peer.hostText)])
+        }
+        let target = nextLoop
+        nextLoop = (nextLoop + 1) % loops.count
+        if target == loop.index {
+            loop.accept(connection, peer)
+        } else {
+            loops[target].post(.accepted(descriptor: connection.release(), peer))
+        }
+    }
+
+    private func watchSignals(_ loop: EventLoop, _ lifecycle: Mailbox<LifecycleMessage>) {
+        for number in [Signal.terminate, Signal.interrupt] {
+            signals.append(loop.onSignal(number) { lifecycle.post(.stopRequested) })
+        }
+        let log = relay.log
+        signals.append(
+            loop.onSignal(Signal.hangup) {
+                log.notice("reload.not-available", ["hint": "settings are read at the start; restart to change them"])
+            })
+    }
+
+    func stopAccepting() {
+        listener?.stop()
+        listener = nil
+    }
+
+    func close() {
+        stopAccepting()
+        control?.close()
+        control = nil
+        signals = []
+    }
+
+    // MARK: Keys
+
+    /// A new static key with a certificate by the identity; the address stays. Links that are open go on.
+    private func rotateKey() -> Result<KeyReport, ControlError> {
+        guard let fresh = identity.rotated(nowSeconds: Clock.nowSeconds()) else {
+            return .failure(ControlError(.internalError, "The identity's secret key is not on this machine."))
+        }
+        do throws(PosixError) {
+            try Posix.writeFileAtomically(identityPath, fresh.encode(), mode: 0o600)
+        } catch {
+            relay.log.error("key.not-written", ["reason": .text(error.description)])
+            return .failure(ControlError(.internalError, "The new key could not be written: \(error.reason)."))
+        }
+        identity = fresh
+        for loop in loops { loop.post(.newLinkKey(fresh.link)) }
+        relay.log.notice("key.rotated")
+        let certificate = fresh.link.certificate
+        return .success(KeyReport(notBeforeAt: certificate.notBefore, notAfterAt: certificate.notAfter))
+    }
+}
+
+@available(*, unavailable)
+extension FrontDoor: Sendable {}

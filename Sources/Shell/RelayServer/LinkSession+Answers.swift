@@ -1,0 +1,205 @@
+internal import ChannelWire
+internal import LinkRuntime
+internal import PosixKit
+internal import RelayCore
+internal import RelayStore
+
+// What the other threads answer, and what the session says to its client then.
+extension LinkSession {
+    /// A reply of the ledger to something that this session asked.
+    func answered(_ question: AuthorityMessage.Question, _ reply: LedgerReply) {
+        if case .ended = stage { return }
+        switch (question, reply) {
+        case (.control, _): controlAnswered(reply)
+        case (.join, _): joinAnswered(reply)
+        case (.attach, _): attachAnswered(reply)
+        case (.invite, _): if case .control(let side) = stage { inviteAnswered(reply, side) }
+        case (.roster, .rosterAck(let version, let error)):
+            sendDirect(RelayEvents.rosterAck(version: version, error: error))
+        case (.recordPut(let request), .recordStored(let version)):
+            send(.recordStored(request: request, version: version))
+        case (.recordGet(let request), .record(let bytes, _)):
+            send(.record(request: request, record: bytes))
+        case (.recordNews, _):
+            // The owner was told what version is here and will put it again if need be.
+            break
+        case (.recordPut(let request), _), (.recordGet(let request), _):
+            refuse(request: request, reply.refusalCode)
+        case (.roster, _): refuse(reply.refusalCode)
+        }
+    }
+
+    func sendDirect(_ element: [UInt8]) { send(.direct(body: element)) }
+
+    // MARK: CONTROL
+
+    private func controlAnswered(_ reply: LedgerReply) {
+        guard case .asking(.control(let side, let signature)) = stage, let link else { return }
+        guard case .control(let view) = reply else { return refuse(reply.refusalCode) }
+        let proof = ProofOfKey.control.input(
+            handshakeHash: link.handshakeHash, channel: side.channel, member: side.owner)
+        guard loop.relay.crypto.verify(signature, proof, view.ownerKey) else { return refuse(.badProof) }
+        link.forgetHandshakeHash()
+        side.ownerKey = view.ownerKey
+        if let refusal = view.refusal, !side.invitationFollows {
+            return reject(refusal)
+        }
+        stage = .control(side)
+        loop.add(side, self)
+        send(.controlled(status: view.status.rawValue, recordVersion: view.recordVersion))
+        if view.recordIsNews, let record = side.record {
+            ask(.putRecord(LedgerCommand.PutRecord(owner: side.owner, record: record)), .recordNews)
+        }
+        resume()
+    }
+
+    private func inviteAnswered(_ reply: LedgerReply, _ side: ControlSide) {
+        guard case .invitation(let answer) = reply else { return refuse(reply.refusalCode) }
+        invitationDecided(answer)
+    }
+
+    /// Tells the owner what became of the invitation, now or when the operator has decided.
+    func invitationDecided(_ answer: InvitationReply) {
+        switch answer {
+        case .accept(let relay):
+            sendDirect(RelayEvents.acceptance(link: loop.relay.channelLink(relay.memberKey)))
+        case .hold: break
+        case .reject(let refusal): reject(refusal)
+        }
+    }
+
+    /// Answers `x.grp.relay.reject`, which is flushed before the link closes.
+    func reject(_ refusal: InvitationRefusal) {
+        sendDirect(RelayEvents.rejection(reason: refusal.text))
+        refuse(refusal.code)
+    }
+
+    // MARK: JOIN and ATTACH
+
+    private func joinAnswered(_ reply: LedgerReply) {
+        guard case .asking(.join(let channel, let member)) = stage else { return }
+        guard case .joined(let view) = reply else { return refuse(reply.refusalCode) }
+        guard let batch = RelayEvents.joined(view, relayName: loop.relay.configuration.name) else {
+            return refuse(.internal)
+        }
+        stage = .joined(channel, member)
+        send(.joined(batch: batch))
+        resume()
+    }
+
+    private func attachAnswered(_ reply: LedgerReply) {
+        guard case .asking(.attach(let attach, _)) = stage, let link else { return }
+        guard case .attached(let view) = reply else { return refuse(reply.refusalCode) }
+        let proof = ProofOfKey.attach.input(
+            handshakeHash: link.handshakeHash, channel: attach.channel, member: attach.member)
+        guard loop.relay.crypto.verify(attach.signature, proof, view.memberKey) else { return refuse(.badProof) }
+        link.forgetHandshakeHash()
+        let feed = loop.feed(attach.channel, head: view.window.head)
+        let reader = MemberReader(
+            link: link, number: number, member: attach.member, feed: feed, cursor: view.resume.resumeAfter)
+        stage = .member(MemberSide(channel: attach.channel, key: view.memberKey, reader: reader))
+        feed.add(reader)
+        loop.relay.authority.post(.linked(reference, attach.channel, attach.member))
+        send(
+            .attached(
+                Frame.Attached(
+                    epoch: view.window.epoch, first: view.window.first, head: view.window.head,
+                    resumeAfter: view.resume.resumeAfter, role: view.role.text, recordVersion: view.recordVersion)))
+        if view.resume.epochLost { send(.gap(from: 0, to: 0, reason: .epoch)) }
+        loop.serveLater(reader)
+        resume()
+    }
+
+    // MARK: PUBLISH and HISTORY_GET
+
+    func publish(_ side: MemberSide, _ request: UInt32, _ body: [UInt8]) {
+        guard side.reader.end == nil else { return refuse(request: request, .channelInactive) }
+        let items: [PublishItem]
+        switch ElementReading.publish(
+            body, channel: side.channel, author: side.reader.member, key: side.key,
+            messageBytesMax: loop.relay.configuration.messageBytesMax, crypto: loop.relay.crypto)
+        {
+        case .failure(let code): return refuse(request: request, code.code)
+        case .success(let read): items = read
+        }
+        side.unacknowledged += 1
+        if side.unacknowledged >= LinkSession.unacknowledgedMax { link?.pauseReading() }
+        loop.relay.authority.post(.publish(reference, request: request, items))
+    }
+
+    func acknowledged(_ request: UInt32, _ results: [Frame.AckResult]) {
+        guard case .member(let side) = stage else { return }
+        side.unacknowledged -= 1
+        if side.unacknowledged == LinkSession.unacknowledgedMax / 2 { link?.resumeReading() }
+        send(.ack(request: request, results: results))
+        if wantsToClose { loop.closeIfQuiet(self) }
+    }
+
+    func history(
+        _ side: MemberSide, _ request: UInt32, _ mode: Frame.HistoryMode, _ value: Int64, _ limit: UInt16
+    ) {
+        // One page at a time: the answer of the last has to be on its way before the next is read.
+        guard !side.reader.isAwaitingHistory, side.reader.nextAnswer == nil else {
+            return refuse(request: request, .rateLimited)
+        }
+        side.reader.isAwaitingHistory = true
+        let question: RelayReader.HistoryQuestion =
+            switch mode {
+            case .beforeSequence: .beforeSequence(value)
+            case .beforeTime: .beforeTime(value)
+            case .fromTime: .fromTime(value)
+            }
+        loop.relay.reader.post(
+            .history(reference, side.channel, request: request, question, limit: max(1, Int(limit))))
+    }
+
+    func historyCame(_ request: UInt32, _ segment: LogSegment?) {
+        guard case .member(let side) = stage else { return }
+        side.reader.isAwaitingHistory = false
+        guard let segment else { return refuse(request: request, .internal) }
+        side.reader.nextAnswer = HistoryAnswer(segment: segment)
+        side.reader.feed.feed(side.reader, loop)
+    }
+
+    func pageCame(_ page: LogSegment?, head: Int64) {
+        guard case .member(let side) = stage else { return }
+        side.reader.isAwaitingPage = false
+        guard let page else { return refuse(.internal) }
+        // Nothing after the cursor and yet not at the head: the log is gone or was cut under our hands.
+        guard page.through > side.reader.cursor else {
+            if side.reader.cursor < side.reader.feed.tail.head, side.reader.end == nil { refuse(.internal) }
+            return side.reader.finishIfDone()
+        }
+        side.reader.page = page
+        side.reader.feed.feed(side.reader, loop)
+    }
+
+    func membersCame(_ request: UInt32, _ frame: Frame?) {
+        guard let frame else { return refuse(request: request, .internal) }
+        send(frame)
+    }
+}
+
+extension LedgerReply {
+    /// The ERROR for a reply that is not the one asked for.
+    var refusalCode: LinkErrorCode {
+        switch self {
+        case .refused(let code): code
+        case .failed(let failure): failure.code
+        default: .internal
+        }
+    }
+}
+
+extension InvitationRefusal {
+    /// The ERROR that ends the link after a reject.
+    var code: LinkErrorCode {
+        switch self {
+        case .rejoinRejected: .channelRejected
+        case .notAccepting, .byOperator: .notAccepting
+        case .channelLimit: .channelLimit
+        case .invalidRecord: .recordInvalid
+        case .notOwner: .notOwner
+        }
+    }
+}

@@ -1,0 +1,241 @@
+internal import ChannelWire
+internal import LinkRuntime
+internal import PosixKit
+internal import RelayCore
+internal import RelayStore
+internal import SodiumCrypto
+
+/// One link of the relay: what it is, and what may be said on it.
+///
+/// ```
+///            ┌── CONTROL ──▶ asking ──▶ control
+///   open ────┼── JOIN ─────▶ asking ──▶ joined ── ATTACH ─▶ asking ──▶ member
+///            ├── ATTACH ───▶ asking ──▶ member
+///            └── RECORD_GET, DIRECT(x.grp.relay.test): stays open, a few times
+/// ```
+///
+/// While it asks the authority what it may be, frames that follow are held back and taken in order afterwards.
+/// Source: docs/protocol/frames.md.
+final class LinkSession: LinkDelegate {
+    enum Stage {
+        case open
+        /// The answer of the authority decides what comes next.
+        case asking(Asking)
+        case control(ControlSide)
+        case joined(ChannelID, MemberID)
+        case member(MemberSide)
+        /// Said goodbye; nothing is taken any more.
+        case ended
+    }
+
+    enum Asking {
+        case control(ControlSide, Signature)
+        case join(ChannelID, MemberID)
+        case attach(Frame.Attach, joined: MemberID?)
+    }
+
+    let number: UInt64
+    unowned let loop: RelayLoop
+    private(set) var link: Link?
+    var stage = Stage.open
+    private var questions = 0
+    private var held: [Frame] = []
+    private var heldBytes = 0
+    /// A stopping relay closes it once nothing of it is under way.
+    var wantsToClose = false
+    /// What its client was told in DRAIN. Units: milliseconds.
+    var drainDelay: UInt32 = 0
+
+    /// Beyond this many unanswered PUBLISH frames nothing more is read from the link until some are answered.
+    static let unacknowledgedMax = 256
+    static let heldFramesMax = 64
+    static let heldBytesMax = 64 << 10
+
+    init(number: UInt64, loop: RelayLoop) {
+        self.number = number
+        self.loop = loop
+    }
+
+    var reference: LinkReference { LinkReference(loop: loop.index, number: number) }
+    var relay: RelayShared { loop.relay }
+
+    func adopt(_ link: Link) { self.link = link }
+
+    // MARK: The link speaks
+
+    func linkDidOpen(_ link: Link) {
+        relay.counters.opened.add(1)
+        if loop.isDraining { refuse(.draining) }
+    }
+
+    func linkIsWritable(_ link: Link) {
+        if case .member(let member) = stage { member.reader.feed.feed(member.reader, loop) }
+    }
+
+    func linkDidClose(_ link: Link, reason: LinkCloseReason) {
+        leaveStage()
+        stage = .ended
+        held = []
+        self.link = nil
+        loop.sessionEnded(self, link, reason)
+    }
+
+    func link(_ link: Link, didReceive frame: Frame) {
+        switch (stage, frame) {
+        case (.ended, _), (_, .error), (_, .ignored): break
+        case (.asking, _): hold(frame)
+        case (.open, .recordGet(let request, let channel)):
+            if countQuestion() { ask(.record(channel), .recordGet(request: request)) }
+        case (.open, .direct(let body)): if countQuestion() { answerTest(body) }
+        case (.open, .control(let control)): open(control)
+        case (.open, .join(let channel, let element)): join(channel, element)
+        case (.open, .attach(let attach)): self.attach(attach, joined: nil)
+        case (.joined(let channel, let member), .attach(let attach)) where attach.channel == channel:
+            self.attach(attach, joined: member)
+        case (.control(let side), .recordGet(let request, let channel)) where channel == side.channel:
+            ask(.record(channel), .recordGet(request: request))
+        case (.control(let side), .recordPut(let request, let bytes)): putRecord(side, request, bytes)
+        case (.control(let side), .membersGet(let request, let after, let limit)):
+            relay.reader.post(
+                .members(reference, side.channel, request: request, after: after, limit: Int(limit)))
+        case (.control(let side), .direct(let body)): side.receive(body, self)
+        case (.member(let side), .publish(let request, let body)): publish(side, request, body)
+        case (.member(let side), .historyGet(let request, let mode, let value, let limit)):
+            history(side, request, mode, value, limit)
+        case (.member(let side), .recordGet(let request, let channel)) where channel == side.channel:
+            ask(.record(channel), .recordGet(request: request))
+        default: refuse(.protocolViolation)
+        }
+    }
+
+    private func hold(_ frame: Frame) {
+        heldBytes += frame.heldBytes
+        guard held.count < LinkSession.heldFramesMax, heldBytes <= LinkSession.heldBytesMax else {
+            return refuse(.rateLimited)
+        }
+        held.append(frame)
+    }
+
+    /// Takes the frames that came while the authority was asked.
+    func resume() {
+        guard let link else { return }
+        let frames = held
+        held = []
+        heldBytes = 0
+        for frame in frames { self.link(link, didReceive: frame) }
+    }
+
+    private func countQuestion() -> Bool {
+        questions += 1
+        guard questions <= LinkSession.questionsMax else {
+            refuse(.protocolViolation)
+            return false
+        }
+        return true
+    }
+
+    static let questionsMax = 8
+
+    // MARK: Saying no
+
+    /// Ends the link with an ERROR about it.
+    func refuse(_ code: LinkErrorCode, _ text: String = "", retryAfterMilliseconds: UInt32 = 0) {
+        relay.counters.errors.add(1)
+        leaveStage()
+        stage = .ended
+        held = []
+        link?.close(
+            after: true, error: .error(LinkError(code, retryAfterMs: retryAfterMilliseconds, text: text.isEmpty ? nil : text)))
+    }
+
+    /// Answers one request with an ERROR; the link goes on.
+    func refuse(request: UInt32, _ code: LinkErrorCode) {
+        relay.counters.errors.add(1)
+        send(.error(LinkError(code, request: request)))
+    }
+
+    func send(_ frame: Frame) { link?.send(frame) }
+
+    func ask(_ command: LedgerCommand, _ question: AuthorityMessage.Question) {
+        relay.authority.post(.ask(reference, command, question))
+    }
+
+    private func leaveStage() {
+        switch stage {
+        case .control(let side): loop.remove(side, self)
+        case .member(let side):
+            side.reader.feed.remove(side.reader)
+            loop.feedLostReader(side.reader.feed)
+            relay.authority.post(.unlinked(reference, side.channel, side.reader.member))
+        case .open, .asking, .joined, .ended: break
+        }
+    }
+
+    // MARK: Opening
+
+    private func open(_ control: Frame.Control) {
+        var record: VerifiedRecord?
+        if !control.record.isEmpty {
+            guard
+                let verified = try? VerifiedRecord(control.record, expected: control.channel, crypto: relay.crypto)
+            else { return refuse(.recordInvalid) }
+            record = verified
+        }
+        let side = ControlSide(
+            channel: control.channel, owner: control.owner, record: record,
+            invitationFollows: control.invitationFollows)
+        stage = .asking(.control(side, control.signature))
+        ask(
+            .openControl(LedgerCommand.OpenControl(channel: control.channel, owner: control.owner, record: record)),
+            .control)
+    }
+
+    private func join(_ channel: ChannelID, _ element: [UInt8]) {
+        switch ElementReading.join(element, channel: channel, crypto: relay.crypto) {
+        case .failure(let code): refuse(code.code)
+        case .success(let join):
+            stage = .asking(.join(channel, join.id))
+            ask(.join(LedgerCommand.Join(channel: channel, join: join)), .join)
+        }
+    }
+
+    private func attach(_ attach: Frame.Attach, joined: MemberID?) {
+        stage = .asking(.attach(attach, joined: joined))
+        let start: LogWindow.Start =
+            switch attach.start {
+            case .cursor(let epoch, let position): .after(epoch: epoch, position: position)
+            case .last(let count): .newest(Int(clamping: min(max(count, 0), Int64(Limits.newSubscriberHistoryMax))))
+            case .live: .live
+            }
+        ask(
+            .attach(LedgerCommand.Attach(channel: attach.channel, member: attach.member, start: start)), .attach)
+    }
+
+    /// `x.grp.relay.test`: the relay proves its identity to anybody.
+    private func answerTest(_ body: [UInt8]) {
+        guard let challenge = ElementReading.test(body, crypto: relay.crypto) else { return refuse(.protocolViolation) }
+        guard let secret = relay.identitySecret,
+            let signature = Signature(bytes: Ed25519.sign(challenge, with: secret))
+        else { return refuse(.internal) }
+        sendDirect(RelayEvents.testAnswer(challenge: challenge, signature: signature))
+    }
+
+    private func putRecord(_ side: ControlSide, _ request: UInt32, _ bytes: [UInt8]) {
+        guard let record = try? VerifiedRecord(bytes, expected: side.channel, crypto: relay.crypto) else {
+            return refuse(request: request, .recordInvalid)
+        }
+        ask(
+            .putRecord(LedgerCommand.PutRecord(owner: side.owner, record: record)), .recordPut(request: request))
+    }
+}
+
+extension Frame {
+    /// About how much memory it takes while it is held back.
+    fileprivate var heldBytes: Int {
+        switch self {
+        case .direct(let body), .publish(_, let body): body.count + 64
+        case .recordPut(_, let record): record.count + 64
+        default: 64
+        }
+    }
+}

@@ -1,0 +1,272 @@
+internal import ChannelWire
+internal import LibeventLoop
+internal import LinkRuntime
+internal import Operations
+internal import PosixKit
+internal import RelayStore
+
+/// One loop thread: the links that live on it, and the feeds of the channels that they are on.
+final class RelayLoop {
+    let index: Int
+    let relay: RelayShared
+    let loop: EventLoop
+    let mailbox: Mailbox<LoopMessage>
+    private let lifecycle: Mailbox<LifecycleMessage>
+    private let context: LinkLoopContext
+    private var settings: LinkSettings
+    private var sessions: [UInt64: LinkSession] = [:]
+    private var nextNumber: UInt64 = 1
+    private var feeds: [ChannelID: ChannelFeed] = [:]
+    private var controls: [ChannelID: [LinkSession]] = [:]
+    /// Feeds with readers that have not been looked at since something was appended.
+    private var unserved: ContiguousArray<ChannelFeed> = []
+    private var readersLater: ContiguousArray<MemberReader> = []
+    private var inbox: [LoopMessage] = []
+    private var drain: LoopDrain?
+    /// Loop 0: the listener and the control socket.
+    var front: FrontDoor?
+
+    /// How long the loop serves readers before it looks at its sockets again.
+    static let sliceNanoseconds: UInt64 = 3_000_000
+
+    var isDraining: Bool { drain != nil }
+    var sessionCount: Int { sessions.count }
+
+    init(
+        index: Int, relay: RelayShared, link: RelayLinkIdentity, lifecycle: Mailbox<LifecycleMessage>
+    ) throws(LoopError) {
+        self.index = index
+        self.relay = relay
+        self.lifecycle = lifecycle
+        let loop = try EventLoop()
+        self.loop = loop
+        let waker = loop.waker
+        mailbox = Mailbox(wake: { waker.wake() })
+        context = LinkLoopContext(loop: loop)
+        settings = LinkSettings.relay(link, deadlines: RelayLoop.deadlines(relay.configuration))
+        loop.onWake { [unowned self] in self.woken() }
+    }
+
+    private static func deadlines(_ configuration: RelayConfiguration) -> LinkDeadlines {
+        var deadlines = LinkDeadlines()
+        deadlines.handshake = configuration.handshakeSeconds * 1000
+        deadlines.firstFrame = configuration.handshakeSeconds * 1000
+        deadlines.idle = configuration.idleSeconds * 1000
+        deadlines.unsentWithoutProgress = configuration.slowReaderSeconds * 1000
+        return deadlines
+    }
+
+    func run() { loop.run() }
+
+    // MARK: Messages
+
+    private func woken() {
+        mailbox.drain(into: &inbox)
+        // The array is taken out, so that handling may post again without touching what is being read.
+        let messages = inbox
+        context.run {
+            for message in messages { handle(message) }
+            serve()
+        }
+    }
+
+    private func handle(_ message: LoopMessage) {
+        switch message {
+        case .accepted(let descriptor, let address): accept(FileDescriptor(owning: descriptor), address)
+        case .reply(let link, let question, let reply): sessions[link.number]?.answered(question, reply)
+        case .acked(let link, let request, let results): sessions[link.number]?.acknowledged(request, results)
+        case .close(let link, let code): sessions[link.number]?.refuse(code)
+        case .appended(let channel, let segment): append(channel, segment)
+        case .erased(let channel, let through): feeds[channel]?.erase(through)
+        case .recordChanged(let channel, let record, _): push(channel, record)
+        case .notice(let notice): noticed(notice)
+        case .page(let link, let page, let head):
+            sessions[link.number]?.pageCame(page, head: head)
+        case .history(let link, let request, let segment): sessions[link.number]?.historyCame(request, segment)
+        case .members(let link, let request, let frame): sessions[link.number]?.membersCame(request, frame)
+        case .openFrontDoor(let plan): openFrontDoor(plan)
+        case .operatorAnswered(let reference, let reply, let attached):
+            front?.control?.answered(reference, reply, attached: attached)
+        case .newLinkKey(let link):
+            settings = LinkSettings.relay(link, deadlines: RelayLoop.deadlines(relay.configuration))
+        case .drain(let milliseconds): beginDrain(milliseconds)
+        case .hurry: drain?.hurry()
+        case .stop:
+            front?.close()
+            loop.stop()
+        }
+    }
+
+    private func openFrontDoor(_ plan: FrontDoorPlan) {
+        let socket = FileDescriptor(owning: plan.socket)
+        do throws(PosixError) {
+            front = try FrontDoor(loop: self, plan: plan, listening: socket, lifecycle: lifecycle)
+            plan.startup.post(.ready)
+        } catch {
+            plan.startup.post(
+                .failed(OperatorError(.stateNotWritable, "the control socket cannot be made: \(error.description)")))
+        }
+    }
+
+    // MARK: Links
+
+    func accept(_ descriptor: consuming FileDescriptor, _ address: SocketAddress?) {
+        let session = LinkSession(number: nextNumber, loop: self)
+        nextNumber += 1
+        sessions[session.number] = session
+        relay.counters.links.add(1)
+        session.adopt(
+            Link.accept(descriptor, peer: address, context: context, settings: settings, delegate: session))
+    }
+
+    func sessionEnded(_ session: LinkSession, _ link: Link, _ reason: LinkCloseReason) {
+        guard sessions.removeValue(forKey: session.number) != nil else { return }
+        relay.counters.links.add(-1)
+        relay.connections.leave(link.peerAddress)
+        logEnd(reason)
+        if let drain, sessions.isEmpty { drain.finish() }
+    }
+
+    /// What peers do wrong is counted and told at debug; only what an operator can act on is louder.
+    private func logEnd(_ reason: LinkCloseReason) {
+        switch reason {
+        case .slowReader, .queueFull: relay.log.info("link.slow-reader-cut")
+        case .io(let error): relay.log.debug("link.failed", ["reason": .text(error.description)])
+        case .malformed(let code, _): relay.log.debug("link.malformed", ["error": .text(code.name)])
+        case .handshakeFailed, .notAuthentic: relay.log.debug("link.handshake-failed")
+        case .local, .peerClosed, .peerError, .refused, .timedOut, .unreachable: break
+        }
+    }
+
+    // MARK: Control links
+
+    func add(_ side: ControlSide, _ session: LinkSession) {
+        controls[side.channel, default: []].append(session)
+        relay.counters.owners.add(1)
+    }
+
+    func remove(_ side: ControlSide, _ session: LinkSession) {
+        controls[side.channel]?.removeAll { $0 === session }
+        if controls[side.channel]?.isEmpty == true { controls[side.channel] = nil }
+        relay.counters.owners.add(-1)
+    }
+
+    // MARK: Feeds
+
+    /// The feed of a channel, made when its first link comes; `head` is where its log stood then.
+    func feed(_ channel: ChannelID, head: Int64) -> ChannelFeed {
+        relay.counters.members.add(1)
+        if let feed = feeds[channel] { return feed }
+        let feed = ChannelFeed(channel: channel, head: head, tailBytesMax: relay.configuration.tailBytesMax)
+        feeds[channel] = feed
+        return feed
+    }
+
+    func feedLostReader(_ feed: ChannelFeed) {
+        relay.counters.members.add(-1)
+        if feed.readers.isEmpty { feeds[feed.channel] = nil }
+    }
+
+    private func append(_ channel: ChannelID, _ segment: LogSegment) {
+        guard let feed = feeds[channel] else { return }
+        feed.append(segment)
+        if !feed.isUnserved {
+            feed.isUnserved = true
+            unserved.append(feed)
+        }
+    }
+
+    func serveLater(_ reader: MemberReader) {
+        guard !reader.isServedLater else { return }
+        reader.isServedLater = true
+        readersLater.append(reader)
+        if readersLater.count == 1 { loop.wake() }
+    }
+
+    func requestPage(_ reader: MemberReader) {
+        guard !reader.isAwaitingPage else { return }
+        reader.isAwaitingPage = true
+        relay.reader.post(
+            .page(LinkReference(loop: index, number: reader.number), reader.feed.channel, after: reader.cursor))
+    }
+
+    /// Feeds readers for a slice of time; what is left comes after a look at the sockets.
+    private func serve() {
+        let deadline = Clock.monotonicNanoseconds() + RelayLoop.sliceNanoseconds
+        var later: ContiguousArray<MemberReader> = []
+        swap(&later, &readersLater)
+        for reader in later {
+            reader.isServedLater = false
+            // The link may have gone meanwhile.
+            if reader.index >= 0 { reader.feed.feed(reader, self) }
+        }
+        var feeds: ContiguousArray<ChannelFeed> = []
+        swap(&feeds, &unserved)
+        for feed in feeds {
+            feed.isUnserved = false
+            if feed.serve(until: deadline, self) {
+                feed.isUnserved = true
+                unserved.append(feed)
+            }
+        }
+        if !unserved.isEmpty || !readersLater.isEmpty { loop.wake() }
+    }
+
+    // MARK: What happened
+
+    private func push(_ channel: ChannelID, _ record: [UInt8]) {
+        guard let feed = feeds[channel] else { return }
+        for reader in feed.readers { reader.link.send(.record(request: 0, record: record)) }
+    }
+
+    private func noticed(_ notice: LedgerNotice) {
+        switch notice {
+        case .memberJoined(let channel, let member):
+            guard let owners = controls[channel] else { return }
+            let element = RelayEvents.newMember(member)
+            for session in owners { session.sendDirect(element) }
+        case .membershipEnded(let channel, let member, let code):
+            guard let feed = feeds[channel] else { return }
+            for reader in feed.readers where reader.member == member { end(reader, feed, code) }
+        case .channelEnded(let channel, let code, let refusal):
+            if let feed = feeds[channel] { for reader in feed.readers { end(reader, feed, code) } }
+            for session in controls[channel] ?? [] {
+                if let refusal { session.reject(refusal) } else { session.refuse(code) }
+            }
+        case .invitationDecided(let channel, let owner, let answer):
+            for session in controls[channel] ?? [] {
+                guard case .control(let side) = session.stage, side.owner == owner else { continue }
+                session.invitationDecided(answer)
+            }
+        case .appended, .erased, .recordChanged, .roleChanged, .statusChanged: break
+        }
+    }
+
+    private func end(_ reader: MemberReader, _ feed: ChannelFeed, _ code: LinkErrorCode) {
+        reader.finish(through: feed.tail.head, code)
+        serveLater(reader)
+    }
+
+    // MARK: The end
+
+    private func beginDrain(_ milliseconds: Int64) {
+        guard drain == nil else { return }
+        front?.stopAccepting()
+        let drain = LoopDrain(milliseconds: milliseconds, loop: self, lifecycle: lifecycle)
+        self.drain = drain
+        drain.begin(Array(sessions.values))
+    }
+
+    /// Closes a link of a stopping relay once nothing of it is under way.
+    func closeIfQuiet(_ session: LinkSession) {
+        if case .member(let side) = session.stage, side.unacknowledged > 0 { return }
+        session.refuse(.draining, retryAfterMilliseconds: session.drainDelay)
+    }
+
+    func closeAllAtOnce() {
+        for session in sessions.values { session.link?.close(after: false) }
+    }
+}
+
+@available(*, unavailable)
+extension RelayLoop: Sendable {}

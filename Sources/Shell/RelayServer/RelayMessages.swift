@@ -1,0 +1,98 @@
+internal import ChannelWire
+internal import ControlWire
+internal import LinkRuntime
+internal import PosixKit
+internal import RelayStore
+
+// What the threads of a relay say to each other.
+//
+//   loops ──AuthorityMessage──▶ authority ──LoopMessage──▶ loops
+//   loops ───ReaderMessage────▶ reader    ──LoopMessage──▶ loops
+
+/// Names one link from any thread. Numbers are never used again.
+struct LinkReference: Hashable, Sendable {
+    let loop: Int
+    let number: UInt64
+}
+
+/// Who waits for the answer of an operator's command: a connection of the control socket on loop 0, and its request.
+struct ControlReference: Hashable, Sendable {
+    let connection: UInt64
+    let request: Int64
+    let command: ControlCommand
+}
+
+/// To the one writer.
+enum AuthorityMessage: Sendable {
+    /// The first: who the loops are.
+    case begin(RelayShared, [Mailbox<LoopMessage>])
+    /// Something that has one reply of the ledger.
+    case ask(LinkReference, LedgerCommand, Question)
+    /// A PUBLISH body, already checked as far as its bytes go.
+    case publish(LinkReference, request: UInt32, [PublishItem])
+    /// A member's proof of key was good: the link counts among the member's links.
+    case linked(LinkReference, ChannelID, MemberID)
+    /// A link that was `linked` is gone.
+    case unlinked(LinkReference, ChannelID, MemberID)
+    case operatorAsks(ControlReference, LedgerCommand)
+    /// Finish what is queued, close the database, end.
+    case stop
+
+    /// What a reply of the ledger is the answer to.
+    enum Question: Sendable {
+        case control
+        case invite
+        case recordPut(request: UInt32)
+        case recordNews
+        case roster
+        case recordGet(request: UInt32)
+        case join
+        case attach
+    }
+}
+
+/// One element of a PUBLISH body.
+enum PublishItem: Sendable {
+    case command(LedgerCommand.Publish)
+    case refused(LinkErrorCode)
+}
+
+/// To the thread that reads from disk.
+enum ReaderMessage: Sendable {
+    case page(LinkReference, ChannelID, after: Int64)
+    case history(LinkReference, ChannelID, request: UInt32, RelayReader.HistoryQuestion, limit: Int)
+    case members(LinkReference, ChannelID, request: UInt32, after: MemberID?, limit: Int)
+    case stop
+}
+
+/// To a loop.
+enum LoopMessage: Sendable {
+    /// A connection that loop 0 accepted for this one; who gets the message owns the descriptor.
+    case accepted(descriptor: Int32, SocketAddress?)
+    case reply(LinkReference, AuthorityMessage.Question, LedgerReply)
+    case acked(LinkReference, request: UInt32, [Frame.AckResult])
+    /// Close a link for a reason that another thread found.
+    case close(LinkReference, LinkErrorCode)
+
+    // What happened, in order, to every loop
+    case appended(ChannelID, LogSegment)
+    /// Nothing up to this sequence may be sent from memory any more.
+    case erased(ChannelID, through: Int64)
+    case recordChanged(ChannelID, record: [UInt8], version: Int64)
+    case notice(LedgerNotice)
+
+    // From the reader
+    case page(LinkReference, LogSegment?, head: Int64)
+    case history(LinkReference, request: UInt32, LogSegment?)
+    case members(LinkReference, request: UInt32, Frame?)
+
+    // The control socket; loop 0 only
+    case openFrontDoor(FrontDoorPlan)
+    case operatorAnswered(ControlReference, LedgerReply, attached: [ChannelID: Int])
+
+    // The process
+    case newLinkKey(RelayLinkIdentity)
+    case drain(milliseconds: Int64)
+    case hurry
+    case stop
+}

@@ -1,0 +1,169 @@
+internal import ChannelWire
+internal import ControlWire
+internal import LibeventLoop
+internal import LinkRuntime
+internal import Operations
+internal import PosixKit
+internal import RelayCore
+internal import RelayStore
+
+// The threads of a relay, each told of its start by a message.
+extension RelayServer {
+    /// Waits for one thread to be ready.
+    @discardableResult
+    static func wait(_ startup: Mailbox<StartupMessage>) throws(OperatorError) -> Mailbox<LoopMessage>? {
+        while true {
+            // One message a thread, and the threads start one after the other.
+            for message in startup.waitDrain(timeoutMilliseconds: 60_000) {
+                switch message {
+                case .ready: return nil
+                case .loop(let mailbox): return mailbox
+                case .failed(let error): throw error
+                }
+            }
+        }
+    }
+
+    // MARK: The store
+
+    /// Opens the state and waits to hear who the loops are.
+    static func startAuthority(
+        _ configuration: RelayConfiguration, _ mailbox: Mailbox<AuthorityMessage>,
+        _ startup: Mailbox<StartupMessage>
+    ) -> PosixThread {
+        PosixThread.start(name: "authority") {
+            let ledger: RelayLedger
+            do throws(RelayStoreError) {
+                ledger = try RelayLedger(directory: configuration.state, options: options(configuration))
+            } catch {
+                startup.post(.failed(storeError(error)))
+                return
+            }
+            startup.post(.ready)
+            Authority(mailbox: mailbox, ledger: ledger).run()
+        }
+    }
+
+    static func startReader(
+        _ relay: RelayShared, _ loops: [Mailbox<LoopMessage>], _ startup: Mailbox<StartupMessage>
+    ) -> PosixThread {
+        PosixThread.start(name: "reader") {
+            let reader: RelayReader
+            do throws(RelayStoreError) {
+                reader = try RelayReader(directory: relay.configuration.state)
+            } catch {
+                startup.post(.failed(storeError(error)))
+                return
+            }
+            startup.post(.ready)
+            DiskReader(relay: relay, reader: reader, loops: loops).run()
+        }
+    }
+
+    private static func options(_ configuration: RelayConfiguration) -> LedgerOptions {
+        var options = LedgerOptions()
+        options.admission =
+            switch configuration.admission {
+            case .open: .open
+            case .manual: .manual
+            case .closed: .closed
+            }
+        options.channelsMax = Int64(configuration.channelsMax)
+        options.pendingInvitationsMax = Int64(configuration.pendingInvitationsMax)
+        options.membersPerChannelMax = Int64(configuration.subscribersPerChannelMax)
+        options.messageBytesMax = configuration.messageBytesMax
+        options.retention = Retention(messages: configuration.logMessagesMax, bytes: configuration.logBytesMax)
+        options.quotaBytes = configuration.databaseBytesMax > 0 ? configuration.databaseBytesMax : nil
+        options.relayName = configuration.name
+        return options
+    }
+
+    private static func storeError(_ error: RelayStoreError) -> OperatorError {
+        switch error {
+        case .inUse: OperatorError(.stateLocked, error.description, hint: "stop the other relay, or use another --state")
+        case .foreign: OperatorError(.foreignDatabase, error.description, hint: "it was not touched")
+        case .tooNew: OperatorError(.databaseTooNew, error.description, hint: "it was not touched; use the newer program")
+        case .corrupt, .missing: OperatorError(.databaseCorrupt, error.description)
+        case .cannotCreate: OperatorError(.stateNotWritable, error.description, hint: "name another one with --state")
+        case .full: OperatorError(.storageFull, error.description)
+        case .failed: OperatorError(.inputOutput, error.description)
+        }
+    }
+
+    // MARK: The loops
+
+    static func startLoop(
+        _ index: Int, _ relay: RelayShared, _ link: RelayLinkIdentity, _ lifecycle: Mailbox<LifecycleMessage>,
+        _ startup: Mailbox<StartupMessage>
+    ) -> PosixThread {
+        PosixThread.start(name: "loop-\(index)") {
+            do throws(LoopError) {
+                let loop = try RelayLoop(index: index, relay: relay, link: link, lifecycle: lifecycle)
+                startup.post(.loop(loop.mailbox))
+                loop.run()
+            } catch {
+                startup.post(.failed(OperatorError(.inputOutput, "the event loop could not be made: \(error)")))
+            }
+        }
+    }
+
+    // MARK: The identity and the listening socket
+
+    /// The keys of the relay, made at the first start.
+    static func loadIdentity(_ path: String, _ log: Log) throws(OperatorError) -> RelayIdentity {
+        guard Posix.exists(path) else {
+            let fresh = RelayIdentity.create(nowSeconds: Clock.nowSeconds())
+            try write(fresh, path)
+            log.info("relay.created", ["identity": .text(path)])
+            return fresh
+        }
+        let bytes: [UInt8]
+        do throws(PosixError) {
+            bytes = try Posix.readFile(path, limit: 64 << 10)
+        } catch {
+            throw OperatorError(error.isPermission ? .notPermitted : .inputOutput, error.description)
+        }
+        let identity: RelayIdentity
+        do throws(RelayIdentity.FileProblem) {
+            identity = try RelayIdentity.decode(bytes)
+        } catch {
+            throw OperatorError(
+                .databaseCorrupt, "\(path): \(error.description)", hint: "restore the file; without it the address is lost")
+        }
+        // A certificate that is about to end is replaced where that can be done here.
+        if identity.shouldRotate(nowSeconds: Clock.nowSeconds()),
+            let fresh = identity.rotated(nowSeconds: Clock.nowSeconds())
+        {
+            try write(fresh, path)
+            log.info("key.rotated")
+            return fresh
+        }
+        return identity
+    }
+
+    private static func write(_ identity: RelayIdentity, _ path: String) throws(OperatorError) {
+        do throws(PosixError) {
+            try Posix.writeFileAtomically(path, identity.encode(), mode: 0o600)
+        } catch {
+            throw OperatorError(.stateNotWritable, error.description)
+        }
+    }
+
+    static func listen(_ configuration: RelayConfiguration) throws(OperatorError) -> FileDescriptor {
+        do throws(PosixError) {
+            return try Posix.listen(tcp: configuration.listen)
+        } catch {
+            let address = configuration.listen
+            if error.isAddressInUse {
+                throw OperatorError(
+                    .badConfiguration, "cannot listen on \(address): the address is in use",
+                    hint: "another relay may be running; choose another port with --listen", exitCode: .temporary)
+            }
+            if error.isPermission {
+                throw OperatorError(
+                    .notPermitted, "cannot listen on \(address): \(error.reason)", hint: "use a port above 1023")
+            }
+            throw OperatorError(.badConfiguration, "cannot listen on \(address): \(error.reason)")
+        }
+    }
+}

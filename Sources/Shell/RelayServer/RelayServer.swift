@@ -1,0 +1,147 @@
+internal import ChannelWire
+internal import ControlWire
+internal import LibeventLoop
+internal import LinkRuntime
+package import Operations
+package import PosixKit
+internal import RelayStore
+
+/// A running relay.
+///
+/// ```
+///  init ──▶ running ── stop (or a signal) ──▶ draining ── all links gone, or the time is up ──▶ stopped
+///                                                └── stop again: at once
+/// ```
+/// Threads: the loops, the authority (the one writer) and the reader; RelayMessages.swift holds what they say.
+package final class RelayServer: Sendable {
+    private let relay: RelayShared
+    private let loops: [Mailbox<LoopMessage>]
+    private let loopThreads: [PosixThread]
+    private let storeThreads: [PosixThread]
+    private let lifecycle: Mailbox<LifecycleMessage>
+
+    /// The address that the relay listens on, with the port it got.
+    package var listening: SocketAddress { relay.listening }
+    /// The `r` link for owners.
+    package var address: String { relay.address }
+    /// Shape: the 32 bytes of the identity key that the address names.
+    package var identity: [UInt8] { relay.identityKey.raw }
+
+    /// Opens the state, starts the threads and listens.
+    ///
+    /// **Throws** what an operator can act on, each with its exit code.
+    package init(_ configuration: RelayConfiguration, log: Log, takesSignals: Bool = false) throws(OperatorError) {
+        Posix.ignoreSIGPIPE()
+        let descriptors = Posix.raiseDescriptorLimit(
+            to: UInt64(configuration.connectionsMax + RelayServer.ownDescriptors))
+        let startup = Mailbox<StartupMessage>()
+        let authority = Mailbox<AuthorityMessage>()
+        let lifecycle = Mailbox<LifecycleMessage>()
+        self.lifecycle = lifecycle
+
+        // The store first: what cannot be opened is refused before anything is written or listened on.
+        let authorityThread = RelayServer.startAuthority(configuration, authority, startup)
+        try RelayServer.wait(startup)
+        do throws(OperatorError) {
+            let identityPath = configuration.state + "/relay.identity"
+            let identity = try RelayServer.loadIdentity(identityPath, log)
+            let socket = try RelayServer.listen(configuration)
+            guard let listening = Posix.localAddress(socket.raw), let key = PublicKey(raw: identity.publicKey) else {
+                throw OperatorError(.internalDefect, "the listening socket has no address")
+            }
+            let relay = RelayShared(
+                configuration: configuration, log: log, identityKey: key, identitySecret: identity.identity,
+                listening: listening, authority: authority,
+                connectionsMax: min(configuration.connectionsMax, Int(clamping: descriptors) - RelayServer.ownDescriptors))
+            self.relay = relay
+            var loops: [Mailbox<LoopMessage>] = []
+            var threads: [PosixThread] = []
+            for index in 0..<configuration.loops {
+                threads.append(RelayServer.startLoop(index, relay, identity.link, lifecycle, startup))
+                if let mailbox = try RelayServer.wait(startup) { loops.append(mailbox) }
+            }
+            self.loops = loops
+            loopThreads = threads
+            authority.post(.begin(relay, loops))
+            let readerThread = RelayServer.startReader(relay, loops, startup)
+            try RelayServer.wait(startup)
+            storeThreads = [authorityThread, readerThread]
+            loops[0].post(
+                .openFrontDoor(
+                    FrontDoorPlan(
+                        loops: loops, socket: socket.release(), identity: identity, identityPath: identityPath,
+                        takesSignals: takesSignals, startup: startup)))
+            try RelayServer.wait(startup)
+        } catch {
+            // The process ends; the state is closed cleanly all the same.
+            authority.post(.stop)
+            authorityThread.join()
+            throw error
+        }
+        log.info(
+            "relay.ready",
+            [
+                "address": .text(relay.address), "listen": .text(listening.description),
+                "state": .text(configuration.state), "version": .text(Version.number),
+            ])
+    }
+
+    /// Descriptors for files, wake-ups and the control socket.
+    private static let ownDescriptors = 256
+
+    // MARK: Stopping
+
+    /// Asks the relay to stop; a second time: at once. Returns without waiting.
+    package func stop() { lifecycle.post(.stopRequested) }
+
+    /// Waits until the relay was asked to stop and has said goodbye to everybody.
+    package func waitUntilStopped() {
+        var drained = 0
+        var isDraining = false
+        while drained < loops.count {
+            for message in lifecycle.waitDrain(timeoutMilliseconds: 60_000) {
+                switch message {
+                case .stopRequested where !isDraining:
+                    isDraining = true
+                    relay.log.info("relay.draining", ["links": .count(relay.counters.links.now)])
+                    tell(.drain(milliseconds: relay.configuration.drainSeconds * 1000))
+                case .stopRequested: tell(.hurry)
+                case .loopDrained: drained += 1
+                }
+            }
+        }
+        // No link is left, so nobody asks any more: what was asked is in the boxes, before this.
+        relay.reader.post(.stop)
+        relay.authority.post(.stop)
+        for thread in storeThreads { thread.join() }
+        tell(.stop)
+        for thread in loopThreads { thread.join() }
+        relay.log.info("relay.stopped")
+        relay.log.flushSuppressed(all: true)
+    }
+
+    private func tell(_ message: LoopMessage) { for loop in loops { loop.post(message) } }
+}
+
+/// What the threads tell the one that stops the relay.
+enum LifecycleMessage: Sendable {
+    case stopRequested
+    case loopDrained(Int)
+}
+
+/// What the threads tell the one that starts the relay.
+enum StartupMessage: Sendable {
+    case ready
+    case loop(Mailbox<LoopMessage>)
+    case failed(OperatorError)
+}
+
+/// What loop 0 needs to open the front door. Who gets it owns the socket.
+struct FrontDoorPlan: Sendable {
+    let loops: [Mailbox<LoopMessage>]
+    let socket: Int32
+    let identity: RelayIdentity
+    let identityPath: String
+    let takesSignals: Bool
+    let startup: Mailbox<StartupMessage>
+}
