@@ -1,0 +1,163 @@
+import ChannelWire
+import Testing
+
+@Suite("Roles, statuses, tags and names")
+struct WordsTests {
+    @Test("roles rise from unknown texts to owner")
+    func roles() {
+        let rising = ["commenter", "relay", "observer", "author", "member", "moderator", "admin", "owner"]
+            .map(Role.init(text:))
+        for (lower, higher) in zip(rising, rising.dropFirst()) { #expect(lower < higher) }
+        #expect(rising.map(\.rank) == Array(0...7))
+        #expect(rising.filter(\.mayPost).map(\.text) == ["author", "member", "moderator", "admin", "owner"])
+        #expect(rising.filter(\.isRosterRole).map(\.text) == ["member", "moderator", "admin"])
+        #expect(Role(text: "Owner").rank == 0)
+        #expect(Role(text: "a") < Role(text: "b") && Role(text: "zzz") < .relay)
+    }
+
+    @Test("member statuses rise in the order of the protocol")
+    func memberStatuses() {
+        let texts = [
+            "rejected", "removed", "left", "deleted", "unknown", "invited", "pending_approval", "pending_review",
+            "introduced", "intro-inv", "accepted", "announced", "connected", "complete", "creator",
+        ]
+        #expect(MemberStatus.allCases.map(\.text) == texts)
+        #expect(MemberStatus.allCases.sorted() == MemberStatus.allCases)
+        #expect(MemberStatus.allCases.filter(\.isCurrent).first == .introduced)
+        #expect(MemberStatus.allCases.filter(\.isActive) == [.connected, .complete, .creator])
+        #expect(MemberStatus(text: "Left") == nil)
+    }
+
+    @Test("a relay's status has seven texts, one of them other in JSON")
+    func relayStatuses() {
+        #expect(
+            RelayStatus.allCases.map(\.rawValue)
+                == ["new", "invited", "accepted", "acknowledged_roster", "active", "inactive", "rejected"])
+        #expect(
+            RelayStatus.allCases.map(\.apiText)
+                == ["new", "invited", "accepted", "acknowledgedRoster", "active", "inactive", "rejected"])
+        #expect(RelayStatus.allCases.filter(\.isServing) == [.accepted, .acknowledgedRoster, .active])
+    }
+
+    @Test(
+        "what must be signed, what may be, and what is published",
+        arguments: [
+            ("x.msg.new", false, true, true), ("x.msg.update", false, true, true), ("x.msg.del", false, true, true),
+            ("x.msg.react", false, false, true), ("x.info", true, false, true), ("x.grp.info", true, false, true),
+            ("x.grp.prefs", true, false, true), ("x.grp.mem.del", true, false, true),
+            ("x.grp.leave", true, false, true), ("x.grp.del", true, false, true), ("x.grp.mem.role", true, false, false),
+            ("x.grp.mem.restrict", true, false, false), ("x.grp.relay.new", true, false, false),
+            ("x.grp.roster", true, false, false), ("x.grp.relay.inv", true, false, false),
+            ("x.member", true, false, false), ("x.grp.relay.acpt", false, false, false),
+            ("x.grp.relay.reject", false, false, false), ("x.grp.roster.ack", false, false, false),
+            ("x.grp.mem.new", false, false, false), ("x.ok", false, false, false), ("x.new", false, false, false),
+        ])
+    func tags(name: String, mustBeSigned: Bool, mayBeSigned: Bool, isPublishable: Bool) {
+        let tag = EventTag(rawValue: name)
+        #expect(tag.mustBeSigned == mustBeSigned)
+        #expect(tag.mayBeSigned == mayBeSigned)
+        #expect(tag.isPublishable == isPublishable)
+        if isPublishable { #expect(tag.isForwardable) }
+    }
+
+    @Test(
+        "names that are fine",
+        arguments: [
+            "a", "news", "Δημόσια νέα", "📡 Antenna", String(repeating: "a", count: 64),
+            String(repeating: "é", count: 64),
+        ])
+    func goodNames(name: String) { #expect(DisplayName.problem(name) == nil) }
+
+    @Test(
+        "names that are not",
+        arguments: [
+            "", " ", "\u{3000}\t", "a\nb", "a\u{0}", "a\u{7f}", "a\u{85}", "a\u{2028}b", "a\u{202e}b", "a\u{1b}[31m",
+            String(repeating: "a", count: 65),
+            // Few characters, too many bytes.
+            String(repeating: "👨‍👩‍👧‍👦", count: 11), "a" + String(repeating: "\u{301}", count: 128),
+        ])
+    func badNames(name: String) { #expect(throws: WireError.self) { try DisplayName.validate(name) } }
+
+    @Test("every error has its own number, name and sentence")
+    func errors() {
+        let all = LinkErrorCode.allCases
+        #expect(Set(all.map(\.name)).count == all.count)
+        #expect(Set(all.map(\.sentence)).count == all.count)
+        #expect(all.allSatisfy { $0.sentence.hasSuffix(".") && $0.sentence.utf8.count <= Limits.errorTextMax })
+    }
+}
+
+@Suite("SignatureVerdict")
+struct SignatureVerdictTests {
+    struct Row: Sendable {
+        let finding: SignatureVerdict.Finding
+        let tag: EventTag
+        var claimed = Role.observer
+        var known = Role.observer
+        var signMessages = false
+        let verdict: SignatureVerdict
+    }
+    static let rows: [Row] = [
+        Row(finding: .valid, tag: .msgNew, verdict: .verified),
+        Row(finding: .valid, tag: .grpDel, verdict: .verified),
+        Row(finding: .valid, tag: .msgReact, signMessages: true, verdict: .verified),
+        Row(finding: .invalid, tag: .msgNew, verdict: .refused),
+        Row(finding: .invalid, tag: .msgReact, verdict: .refused),
+        Row(finding: .invalid, tag: .grpLeave, verdict: .refused),
+        Row(finding: .wrongBinding, tag: .msgNew, verdict: .signedNoKey),
+        Row(finding: .wrongBinding, tag: .grpInfo, verdict: .refused),
+        Row(finding: .wrongBinding, tag: .grpLeave, verdict: .refused),
+        Row(finding: .unknownKey, tag: .msgNew, verdict: .signedNoKey),
+        Row(finding: .unknownKey, tag: .grpMemDel, verdict: .refused),
+        Row(finding: .unknownKey, tag: .grpLeave, verdict: .signedNoKey),
+        Row(finding: .unknownKey, tag: .info, claimed: .member, known: .member, verdict: .signedNoKey),
+        Row(finding: .unknownKey, tag: .grpLeave, claimed: .moderator, verdict: .refused),
+        Row(finding: .unknownKey, tag: .info, known: .owner, verdict: .refused),
+        Row(finding: .none, tag: .msgNew, verdict: .unsigned),
+        Row(finding: .none, tag: .msgNew, signMessages: true, verdict: .signatureMissing),
+        Row(finding: .none, tag: .msgReact, signMessages: true, verdict: .unsigned),
+        Row(finding: .none, tag: .grpPrefs, verdict: .refused),
+        Row(finding: .none, tag: .grpLeave, verdict: .refused),
+        Row(finding: .none, tag: .info, signMessages: true, verdict: .refused),
+    ]
+    @Test("the receiver's table", arguments: rows)
+    func table(row: Row) {
+        #expect(
+            SignatureVerdict.decide(
+                row.finding, tag: row.tag, claimedRole: row.claimed, knownRole: row.known,
+                signMessages: row.signMessages) == row.verdict)
+    }
+
+    @Test("what is found on an element: another author, channel, key, binding or byte is not valid")
+    func findings() throws {
+        let verify = Fixture.crypto.verify
+        let bytes = Fixture.signed(Fixture.hiJSON)
+        func finding(_ bytes: [UInt8], by member: MemberID = Fixture.owner, _ key: PublicKey? = Fixture.ownerKey)
+            throws -> SignatureVerdict.Finding
+        {
+            try Element.decode(bytes).finding(channel: Fixture.channel, member: member, key: key, verify: verify)
+        }
+        #expect(try finding(bytes) == .valid)
+        #expect(try finding(bytes, by: Fixture.member) == .invalid)
+        #expect(try finding(bytes, Fixture.memberKey) == .invalid)
+        #expect(try finding(bytes, nil) == .unknownKey)
+        #expect(try finding(Fixture.hiJSON) == .none)
+        var changed = bytes
+        changed[changed.count - 1] = UInt8(ascii: " ")
+        #expect(try finding(changed) == .invalid)
+        for binding in ["D", "C"] {
+            var other = bytes
+            other.replaceSubrange(1...1, with: binding.utf8)
+            #expect(try finding(other) == .wrongBinding)
+        }
+        // A second signature that does not verify spoils the first.
+        var two = bytes
+        two[2] = 2
+        two.insert(contentsOf: [UInt8(ascii: "M"), 0x40] + [UInt8](repeating: 1, count: 64), at: 69)
+        #expect(try finding(two) == .invalid)
+        let other = try #require(ChannelID(bytes: [UInt8](repeating: 9, count: 32)))
+        let element = try Element.decode(bytes)
+        #expect(
+            element.finding(channel: other, member: Fixture.owner, key: Fixture.ownerKey, verify: verify) == .invalid)
+    }
+}
