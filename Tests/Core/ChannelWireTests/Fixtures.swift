@@ -74,7 +74,7 @@ func hex(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
-func bytes(hex text: some StringProtocol) -> [UInt8]? {
+func unhex(_ text: some StringProtocol) -> [UInt8]? {
     let digits = Array(text)
     guard digits.count % 2 == 0 else { return nil }
     var bytes: [UInt8] = []

@@ -113,7 +113,7 @@ struct VectorTests {
         #expect(
             hex(CompressedBody.encode(ok, compress: Fixture.crypto.compress))
                 == "5801301c7b226576656e74223a22782e6f6b222c22706172616d73223a7b7d7d")
-        let frame = try #require(bytes(hex: "580131001328b52ffd6090004d000010616101008b2ac002"))
+        let frame = try #require(unhex("580131001328b52ffd6090004d000010616101008b2ac002"))
         let blocks = try CompressedBody.decode(frame, decompress: Fixture.crypto.decompress)
         #expect(blocks == [[UInt8](repeating: UInt8(ascii: "a"), count: 400)])
     }
