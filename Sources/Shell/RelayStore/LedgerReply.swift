@@ -127,6 +127,12 @@ package struct Refusal: Equatable, Sendable {
     package var reason: String
     package var time: Int64
     package var actor: String
+
+    package init(reason: String, time: Int64, actor: String) {
+        self.reason = reason
+        self.time = time
+        self.actor = actor
+    }
 }
 
 package struct PendingInvitation: Equatable, Sendable {

@@ -25,7 +25,8 @@ package final class RelayLedger {
         didSet { if options.quotaBytes != oldValue.quotaBytes { applyQuota() } }
     }
 
-    let state: StateDirectory
+    /// Holds the lock; nil once closed.
+    private var state: StateDirectory?
     let database: Database
     let book: ChannelBook
     let log: LogTable
@@ -206,14 +207,16 @@ package final class RelayLedger {
 
     /// Checks the structure of the database. Shape: one line a fault, empty when it is sound.
     package func check() throws(RelayStoreError) -> [String] {
-        try storing(state.databasePath) { try database.quickCheck() }
+        try storing(database.path) { try database.quickCheck() }
     }
 
-    /// Lets go of the database, leaving it clean.
+    /// Lets go of the database, leaving it clean, and of the directory. Nothing may be asked afterwards.
     package func close() {
+        guard let state else { return }
         try? LogEpoch.renew(database, in: state)
         _ = try? database.checkpoint(.truncate)
         database.close()
+        self.state = nil
     }
 }
 
