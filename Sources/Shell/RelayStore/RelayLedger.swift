@@ -170,6 +170,11 @@ package final class RelayLedger {
         try database.first(sql, values) { $0.int64(0) } ?? 0
     }
 
+    /// How long a batch waits for a lock that another program holds on the database.
+    package func setBusyTimeout(milliseconds: Int) {
+        database.setBusyTimeout(milliseconds: milliseconds)
+    }
+
     // MARK: Between batches
 
     /// Gives freed pages back to the disk and wipes erased text out of the write-ahead log.

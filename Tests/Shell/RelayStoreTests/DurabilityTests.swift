@@ -1,0 +1,201 @@
+import ChannelWire
+import PosixKit
+import RelayCore
+import RelayStore
+import SQLiteKit
+import Testing
+
+@Suite("Durability")
+struct DurabilityTests {
+    let news = TestChannel()
+
+    @Test("what was answered is there after a crash, at whatever moment the files are taken")
+    func crash() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        try ledger.take(news)
+        for number in 1...20 {
+            #expect(try ledger.published(news.post("m\(number)")) == .stored(sequence: Int64(number)))
+            guard number % 5 == 0 else { continue }
+            let crashed = try TemporaryDirectory()
+            try directory.copy(to: crashed, only: ["relay.db", "relay.db-wal"])
+            let again = try RelayLedger(directory: crashed.path)
+            #expect(try again.check() == [])
+            for earlier in 1...number {
+                #expect(try again.published(news.post("m\(earlier)")) == .repeated(sequence: Int64(earlier)))
+            }
+            #expect(try again.published(news.post("next")) == .stored(sequence: Int64(number + 1)))
+            again.close()
+        }
+        ledger.close()
+    }
+
+    @Test("a ledger that was abandoned without closing is taken up where it was")
+    func abandoned() throws {
+        let directory = try TemporaryDirectory()
+        do {
+            let ledger = try RelayLedger(directory: directory.path)
+            try ledger.take(news)
+            _ = ledger.perform((1...10).map { news.post("m\($0)") }, now: 1)
+        }
+        let again = try RelayLedger(directory: directory.path)
+        #expect(try again.published(news.post("m10")) == .repeated(sequence: 10))
+        #expect(try again.published(news.post("m11")) == .stored(sequence: 11))
+        again.close()
+    }
+
+    @Test("the relay's own key of a channel is the same after a restart")
+    func relayKey() throws {
+        let directory = try TemporaryDirectory()
+        let first = try RelayLedger(directory: directory.path)
+        let view = try first.take(news)
+        first.close()
+        let second = try RelayLedger(directory: directory.path)
+        #expect(try second.take(news) == view)
+        second.close()
+    }
+
+    private func big(_ number: Int) -> LedgerCommand {
+        news.post("big\(number)", text: String(repeating: "x", count: 15_000))
+    }
+
+    @Test("at the quota messages are refused with storage-full, reading and the operator go on, pruning frees it")
+    func quota() throws {
+        let directory = try TemporaryDirectory()
+        var options = LedgerOptions()
+        options.quotaBytes = 1 << 20
+        let ledger = try RelayLedger(directory: directory.path, options: options)
+        try ledger.take(news)
+        var stored = 0
+        while case .published(.stored) = try ledger.ask(big(stored)) {
+            stored += 1
+            guard stored < 1000 else { break }
+        }
+        #expect(stored > 20 && stored < 80)
+        guard case .failed(.storageFull) = try ledger.ask(big(stored)), case .attached = try ledger.ask(news.attach()),
+            case .status(let status) = try ledger.ask(.status)
+        else { throw TestFailure() }
+        #expect(status.messages == Int64(stored))
+        let reader = try RelayReader(directory: directory.path)
+        #expect(try reader.page(news.id, after: 0, maxBytes: 100)?.through == 1)
+
+        ledger.options.retention = Retention(messages: 5)
+        guard case .pruned(let pruned) = try ledger.ask(.prune(nil, operatorWord)) else { throw TestFailure() }
+        #expect(pruned.messages == Int64(stored - 5))
+        #expect(try ledger.published(big(stored)) == .stored(sequence: Int64(stored + 1)))
+        #expect(try ledger.check() == [])
+        ledger.close()
+    }
+
+    @Test("at the quota the operator can still leave")
+    func leaveWhenFull() throws {
+        let directory = try TemporaryDirectory()
+        var options = LedgerOptions()
+        options.quotaBytes = 1 << 20
+        let ledger = try RelayLedger(directory: directory.path, options: options)
+        try ledger.take(news)
+        var number = 0
+        while case .published(.stored) = try ledger.ask(big(number)) { number += 1 }
+        guard case .done = try ledger.ask(.leave(ChannelSelector("news"), operatorWord)) else { throw TestFailure() }
+        #expect(try ledger.status(of: news) == .rejected)
+        ledger.close()
+    }
+
+    @Test("a disk that fills inside a batch stores a prefix-free part: what fits, and nothing of the rest")
+    func fullInsideBatch() throws {
+        let directory = try TemporaryDirectory()
+        var options = LedgerOptions()
+        options.quotaBytes = 1 << 20
+        options.quotaSlackBytes = 0
+        let ledger = try RelayLedger(directory: directory.path, options: options)
+        try ledger.take(news)
+        let batch = ledger.perform((0..<100).map { big($0) }, now: 1)
+        #expect(batch.replies.count == 100)
+        var stored: [Int64] = []
+        var full = 0
+        for reply in batch.replies {
+            switch reply {
+            case .published(.stored(let sequence)): stored.append(sequence)
+            case .failed(.storageFull): full += 1
+            default: Issue.record("answered \(reply)")
+            }
+        }
+        #expect(!stored.isEmpty && full > 0)
+        #expect(stored == Array(1...Int64(stored.count)), "a failed message leaves no hole")
+        let appended = batch.notices.filter { if case .appended = $0 { true } else { false } }
+        #expect(appended.count == stored.count, "nobody hears of what was rolled back")
+        #expect(try ledger.channels().first?.messages == Int64(stored.count))
+        ledger.close()
+    }
+
+    @Test("when the volume is nearly full, messages wait and the rest goes on")
+    func volumeReserve() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        try ledger.take(news)
+        ledger.options.volumeReserveBytes = .max
+        guard case .failed(.storageFull) = try ledger.ask(news.post("a")), case .attached = try ledger.ask(news.attach()),
+            case .done = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
+        else { throw TestFailure() }
+        ledger.close()
+    }
+
+    @Test("while another program holds the lock, the answer is internal, and nothing is half done")
+    func foreignLock() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        try ledger.take(news)
+        ledger.setBusyTimeout(milliseconds: 1)
+        let other = try Database(path: directory.path + "/relay.db", mode: .readWrite)
+        try other.begin()
+        let batch = ledger.perform([news.post("a"), news.post("b")], now: 1)
+        for reply in batch.replies {
+            guard case .failed(.internal) = reply else {
+                Issue.record("answered \(reply)")
+                continue
+            }
+        }
+        #expect(batch.notices.isEmpty)
+        other.rollback()
+        #expect(try ledger.published(news.post("a")) == .stored(sequence: 1))
+        other.close()
+        ledger.close()
+    }
+
+    @Test("a backup taken between batches holds everything answered before, refusals too")
+    func backup() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        try ledger.take(news)
+        let sport = TestChannel(2, title: "sport")
+        try ledger.take(sport)
+        _ = ledger.perform((1...50).map { news.post("m\($0)") }, now: 1)
+        _ = try ledger.ask(.leave(ChannelSelector("sport"), operatorWord))
+        let other = try TemporaryDirectory()
+        try ledger.backup(to: other.path + "/relay.db")
+        #expect(try Posix.list(other.path) == ["relay.db"])
+        _ = try ledger.published(news.post("later"))
+        let restored = try RelayLedger(directory: other.path)
+        #expect(try restored.published(news.post("m50")) == .repeated(sequence: 50))
+        #expect(try restored.status(of: sport) == .rejected)
+        #expect(restored.epoch != ledger.epoch)
+        restored.close()
+        ledger.close()
+    }
+
+    @Test("after pruning, the file gives its pages back")
+    func shrinks() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        try ledger.take(news)
+        _ = ledger.perform((0..<200).map { big($0) }, now: 1)
+        ledger.maintain()
+        let before = try #require(Posix.status(directory.path + "/relay.db")).size
+        ledger.options.retention = Retention(messages: 1)
+        _ = try ledger.ask(.prune(nil, operatorWord))
+        ledger.maintain()
+        let after = try #require(Posix.status(directory.path + "/relay.db")).size
+        #expect(after < before / 4)
+        ledger.close()
+    }
+}
