@@ -24,15 +24,17 @@ extension Link {
         awaitDeadline()
     }
 
-    private var idleDeadline: UInt32 {
+    private var idleDeadline: UInt32? {
+        guard !isReadingPaused else { return nil }
         let idle = side == .relay ? settings.deadlines.idle : settings.deadlines.clientIdle
         return context.deadline(receivedTick, isPingSent ? idle + settings.deadlines.pingAnswer : idle)
     }
     private var firstFrameDeadline: UInt32? {
-        side == .client || hasReceivedFrame ? nil : context.deadline(phaseTick, settings.deadlines.firstFrame)
+        guard side == .relay, !hasReceivedFrame, !isReadingPaused else { return nil }
+        return context.deadline(phaseTick, settings.deadlines.firstFrame)
     }
     private var recordDeadline: UInt32? {
-        inbound.isEmpty ? nil : context.deadline(recordTick, settings.deadlines.record)
+        inbound.isEmpty || isReadingPaused ? nil : context.deadline(recordTick, settings.deadlines.record)
     }
     private var unsentDeadline: UInt32? {
         unsent.isEmpty ? nil : context.deadline(progressTick, settings.deadlines.unsentWithoutProgress)
@@ -43,12 +45,16 @@ extension Link {
         case .connecting: context.deadline(phaseTick, settings.deadlines.connect)
         case .handshaking: context.deadline(phaseTick, settings.deadlines.handshake)
         case .open:
-            min(
-                idleDeadline, firstFrameDeadline ?? .max,
-                min(recordDeadline ?? .max, unsentDeadline ?? .max))
+            earliest(
+                earliest(idleDeadline, firstFrameDeadline), earliest(recordDeadline, unsentDeadline))
         case .closing: context.deadline(phaseTick, settings.deadlines.closeFlush)
         case .closed, .reported: nil
         }
+    }
+
+    private func earliest(_ one: UInt32?, _ other: UInt32?) -> UInt32? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 
     private func deadlinePassed() {
@@ -65,7 +71,7 @@ extension Link {
                 finish(.timedOut(.record))
             } else if let due = firstFrameDeadline, due <= now {
                 end(.timedOut(.firstFrame), telling: .timeout, "no opening frame came")
-            } else if idleDeadline <= now {
+            } else if let due = idleDeadline, due <= now {
                 if isPingSent { return finish(.timedOut(.silence)) }
                 isPingSent = true
                 enqueue([FrameType.ping.rawValue, 0, 8] + [UInt8](repeating: 0, count: 8))

@@ -4,15 +4,23 @@ internal import PosixKit
 internal import SodiumCrypto
 
 extension Link {
-    /// Reads nothing more for now, so that the peer's own sending stalls; frames that were received already still come.
+    /// Reads nothing more for now, so that the peer's own sending stalls; frames that were received already
+    /// still come. What the peer may be blamed for by its silence waits too.
     package func pauseReading() {
         if phase == .open { readEvent?.remove() }
     }
 
     /// Reads again.
     package func resumeReading() {
-        if phase == .open, readEvent?.add() == false { finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        guard phase == .open, isReadingPaused else { return }
+        receivedTick = context.tick
+        recordTick = context.tick
+        isPingSent = false
+        guard readEvent?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        awaitDeadline()
     }
+
+    var isReadingPaused: Bool { readEvent?.isAdded == false }
 
     /// Bytes have come: joined with what was left, they are opened where they lie in the loop's scratch
     /// memory.

@@ -87,6 +87,8 @@ package final class Link: LoopEventTarget {
     // MARK: - What a user may ask
 
     package var isOpen: Bool { phase == .open }
+    /// Whether the state of the handshake is still kept.
+    package var isHandshaking: Bool { handshake != nil }
     /// Whether nothing more will be received: closing or closed.
     package var isEnding: Bool { phase.rawValue >= Phase.closing.rawValue }
 

@@ -16,7 +16,7 @@ package struct LinkCertificate: Equatable, Sendable {
         case badSignature
         /// Signed for another static key than the one of this handshake.
         case otherStaticKey
-        case notYetValid
+        case tooEarly
         case expired
         /// Right in itself, but not the relay that was asked for.
         case otherIdentity
@@ -62,7 +62,7 @@ package struct LinkCertificate: Equatable, Sendable {
         guard certificate.staticKey == handshakeStatic else { throw .otherStaticKey }
         if let expectedIdentity, certificate.identity != expectedIdentity { throw .otherIdentity }
         // Subtracting from or adding to the peer's numbers could overflow; ours are small.
-        guard nowSeconds + toleranceSeconds >= certificate.notBefore else { throw .notYetValid }
+        guard nowSeconds + toleranceSeconds >= certificate.notBefore else { throw .tooEarly }
         guard nowSeconds - toleranceSeconds <= certificate.notAfter else { throw .expired }
         return certificate
     }

@@ -192,6 +192,42 @@ import Testing
         #expect(recorder.reason == .slowReader)
     }
 
+    @Test func `a link whose reading is paused blames the peer for nothing, and goes on where it was`() throws {
+        let (link, recorder, client) = try openRaw()
+        client.send(try client.record(testRequest(1).encode()))
+        bench.run { recorder.frames.count == 1 }
+        let record = try client.record(testRequest(2).encode())
+        client.send(Array(record[..<10]))
+        bench.settle()
+        link.pauseReading()
+        client.send(Array(record[10...]))
+        client.send(try client.record(testRequest(3).encode()))
+        for _ in 0..<20 {
+            bench.advance(milliseconds: 20_000)
+            bench.settle()
+        }
+        client.read()
+        #expect(client.input.isEmpty && link.isOpen)
+        #expect(recorder.frames.count == 1)
+        link.resumeReading()
+        bench.run { recorder.frames.count == 3 }
+        #expect(recorder.frames == [testRequest(1), testRequest(2), testRequest(3)])
+        bench.advance(milliseconds: 121_000)
+        bench.settle()
+        bench.advance(milliseconds: 31_000)
+        #expect(recorder.reason == .timedOut(.silence), "the clocks run again")
+    }
+
+    @Test func `a link whose reading is paused still sees its end when it closes`() throws {
+        let (link, recorder, client) = try openRaw()
+        link.pauseReading()
+        link.close(error: .draining)
+        bench.run { client.read(); return client.isEnded }
+        Posix.shutdownWriting(client.descriptor)
+        bench.run { recorder.reason != nil }
+        #expect(recorder.reason == .local(.draining))
+    }
+
     @Test func `deadlines further away than the wheel reaches still hold`() throws {
         var deadlines = LinkDeadlines()
         deadlines.idle = 1_000_000

@@ -235,7 +235,7 @@ import Testing
                 return nil
             } catch { return error }
         }
-        #expect(check(699) == .notYetValid)
+        #expect(check(699) == .tooEarly)
         #expect(check(700) == nil)
         #expect(check(2300) == nil)
         #expect(check(2301) == .expired)
