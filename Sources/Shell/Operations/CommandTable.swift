@@ -54,10 +54,12 @@ package struct CommandTable: Sendable {
             if let text = groupHelp(about) { return .help(text) }
         }
         if let fallback, plain.isEmpty { return try parse(words, for: fallback) }
+        // What follows an option that nobody knows may be its value, so the option is the fault to name.
+        let before = words.prefix(while: { $0 != plain.first && $0 != "--" })
+        for word in before where word.hasPrefix("-") && word != "-" && globalOption(word) == nil {
+            throw unknownOption(word, globals + (fallback?.options ?? []))
+        }
         if plain.isEmpty {
-            for word in words where word.hasPrefix("-") && globalOption(word) == nil {
-                throw unknownOption(word, globals)
-            }
             throw OperatorError(.usage, "no command given", hint: "\(program) --help lists the commands")
         }
         throw unknownCommand(Array(plain))

@@ -124,6 +124,23 @@ import Testing
         #expect(text.contains(part))
     }
 
+    @Test("a program that is mostly one command takes its options without a word, and names a wrong one")
+    func fallback() throws {
+        let table = CommandTable(
+            program: "antennad", summary: "a relay", globals: [], commands: [],
+            fallback: CommandSpec(
+                "", "serve", options: [OptionSpec("listen", value: "ADDRESS", "where")], examples: []))
+        guard case .run(let parsed) = try table.parse(["--listen", "127.0.0.1:0"]) else {
+            Issue.record("not run")
+            return
+        }
+        #expect(parsed.value("listen") == "127.0.0.1:0")
+        let error = #expect(throws: OperatorError.self) { try table.parse(["--lisen", "127.0.0.1:0"]) }
+        #expect(error?.hint == "did you mean --listen?")
+        let word = #expect(throws: OperatorError.self) { try table.parse(["--listen", "x", "dance"]) }
+        #expect(word?.name == "unknown-command")
+    }
+
     @Test("a whole number outside its range is refused with the range")
     func integers() throws {
         let parsed = try run(["post", "#news", "--min-relays", "17"])
