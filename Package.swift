@@ -104,7 +104,12 @@ let package = Package(
         tests(
             "Shell", "RelayStoreTests",
             ["RelayStore", "RelayCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
-        tests("Shell", "RelayServerTests", ["RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit"]),
+        tests(
+            "Shell", "RelayServerTests",
+            [
+                "RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit",
+                "Operations", "OperatorCommands", "ControlWire",
+            ]),
         tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests("Shell", "ChannelClientTests", ["ChannelClient", "RelayServer"]),
         tests("Shell", "OwnerCommandsTests", ["OwnerCommands", "ChannelClient", "Operations"]),

@@ -1,0 +1,87 @@
+import LinkRuntime
+import OperatorCommands
+import Operations
+import PosixKit
+import RelayServer
+import Synchronization
+import Testing
+
+/// A relay on a free loopback port with a state directory of its own; stopped and removed at the end.
+final class TestRelay {
+    let directory: String
+    private(set) var server: RelayServer
+    private var configuration: RelayConfiguration
+    let lines = LogLines()
+
+    init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+        directory = try Posix.makeTemporaryDirectory(prefix: "antenna-relay-")
+        configuration = RelayConfiguration(state: directory + "/state")
+        configuration.listen = .loopback(port: 0)
+        configuration.drainSeconds = 0
+        change(&configuration)
+        server = try TestRelay.start(configuration, lines)
+    }
+
+    deinit {
+        stop()
+        TestRelay.remove(directory)
+    }
+
+    private static func start(_ configuration: RelayConfiguration, _ lines: LogLines) throws -> RelayServer {
+        let log = Log(
+            format: .text, minimum: .debug, underJournal: true, colour: false,
+            repetition: Log.Repetition(burst: 1000), now: { Console.nowMilliseconds }, sink: { lines.add($0) })
+        return try RelayServer(configuration, log: log)
+    }
+
+    func stop() {
+        server.stop()
+        server.waitUntilStopped()
+    }
+
+    private var isStopped = false
+
+    /// Stops and starts on the same state; the port is another one.
+    func restart(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+        stop()
+        change(&configuration)
+        server = try TestRelay.start(configuration, lines)
+    }
+
+    var socket: String { configuration.state + "/control.sock" }
+
+    /// Runs `antennactl` against this relay, in this process.
+    func operate(_ words: String..., input: [String] = []) -> Operated {
+        let captured = LogLines()
+        let errors = LogLines()
+        let output = Output(json: words.contains("--json")) { text, stream in
+            if stream == .output { captured.add(text) } else { errors.add(text) }
+            return true
+        }
+        var rest = input[...]
+        let code = OperatorProgram.run(words + ["--socket", socket], output: output, input: { rest.popFirst() })
+        return Operated(code: code, output: captured.text, errors: errors.text)
+    }
+
+    struct Operated {
+        let code: ExitCode
+        let output: String
+        let errors: String
+    }
+
+    static func remove(_ path: String) {
+        for name in (try? Posix.list(path)) ?? [] {
+            let inner = path + "/" + name
+            if Posix.status(inner)?.isDirectory == true { remove(inner) } else { try? Posix.removeFile(inner) }
+        }
+        _ = Posix.removeDirectory(path)
+    }
+}
+
+/// Text that several threads write.
+final class LogLines: Sendable {
+    private let held = Mutex("")
+
+    func add(_ text: String) { held.withLock { $0 += text } }
+    var text: String { held.withLock { $0 } }
+}
