@@ -77,7 +77,7 @@ struct ServingTests {
         try channel.serve(relay, net)
         let (first, person, attached) = try channel.subscribe(relay, net)
         let writer = try channel.attachOwner(relay, net)
-        writer.onFrame = { _ in }
+        writer.each { _ in }
         let text = String(repeating: "x", count: 1000)
         for number in 0..<400 {
             writer.send(.publish(request: UInt32(number + 1), body: channel.owner.post(channel.id, text)))

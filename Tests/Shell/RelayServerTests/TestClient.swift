@@ -48,7 +48,7 @@ final class TestClient: LinkDelegate {
     private(set) var closed: LinkCloseReason?
     private(set) var hash: [UInt8] = []
     /// Called for each frame instead of keeping it.
-    var onFrame: ((Frame) -> Void)?
+    private var onFrame: ((Frame) -> Void)?
 
     init(_ net: TestNet, _ server: RelayServer) {
         self.net = net
@@ -68,6 +68,14 @@ final class TestClient: LinkDelegate {
     func linkDidClose(_ link: Link, reason: LinkCloseReason) {
         closed = reason
         self.link = nil
+    }
+
+    /// Gives the frames that came, and those that come, to a function.
+    func each(_ body: @escaping (Frame) -> Void) {
+        onFrame = body
+        let kept = frames
+        frames = []
+        for frame in kept { body(frame) }
     }
 
     func send(_ frame: Frame) { link?.send(frame) }
@@ -121,8 +129,8 @@ struct TestPerson {
     let id: MemberID
     let pair: Ed25519.KeyPair
 
-    init() {
-        id = MemberID(random: Sodium.random(12))
+    init(id: MemberID = MemberID(random: Sodium.random(12))) {
+        self.id = id
         pair = Ed25519.KeyPair.generate()
     }
 

@@ -19,6 +19,7 @@ final class TestRelay {
         configuration.listen = .loopback(port: 0)
         configuration.drainSeconds = 0
         change(&configuration)
+        stopping = nil
         server = try TestRelay.start(configuration, lines)
     }
 
@@ -34,17 +35,26 @@ final class TestRelay {
         return try RelayServer(configuration, log: log)
     }
 
-    func stop() {
+    private var stopping: PosixThread?
+
+    /// Asks the relay to stop and lets it do so on its own.
+    func beginStop() {
+        guard stopping == nil else { return }
+        let server = server
         server.stop()
-        server.waitUntilStopped()
+        stopping = PosixThread.start(name: "stopping") { server.waitUntilStopped() }
     }
 
-    private var isStopped = false
+    func stop() {
+        beginStop()
+        stopping?.join()
+    }
 
     /// Stops and starts on the same state; the port is another one.
     func restart(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
         stop()
         change(&configuration)
+        stopping = nil
         server = try TestRelay.start(configuration, lines)
     }
 
