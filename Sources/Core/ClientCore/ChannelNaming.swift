@@ -20,15 +20,4 @@ package enum ChannelNaming {
     package static func quoted(_ name: String) -> String {
         name.contains(where: { $0 == " " || $0 == "'" || $0 == "#" }) ? "#'\(name)'" : "#\(name)"
     }
-
-    /// Whether a name may be shown to people: 1 to 64 characters, at most 255 bytes, no control characters, no space
-    /// at either end.
-    package static func isValid(_ name: String) -> Bool {
-        guard !name.isEmpty, name.count <= 64, name.utf8.count <= 255 else { return false }
-        guard name.first?.isWhitespace == false, name.last?.isWhitespace == false else { return false }
-        return name.unicodeScalars.allSatisfy {
-            $0.properties.generalCategory != .control && $0.properties.generalCategory != .lineSeparator
-                && $0.properties.generalCategory != .paragraphSeparator
-        }
-    }
 }

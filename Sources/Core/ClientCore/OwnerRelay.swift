@@ -1,3 +1,5 @@
+package import ChannelWire
+
 /// One relay of one channel as its owner sees it.
 ///
 /// ```
@@ -8,15 +10,7 @@
 /// ```
 /// Source: docs/protocol/relay-lifecycle.md, “The owner's view of a relay”.
 package struct OwnerRelay: Equatable, Sendable {
-    /// Where the relay stands; the raw value is the text in the database.
-    package enum Status: String, CaseIterable, Sendable {
-        case new, invited, accepted
-        case acknowledgedRoster = "acknowledged_roster"
-        case active, inactive, rejected
-
-        /// The text in JSON.
-        package var jsonText: String { self == .acknowledgedRoster ? "acknowledgedRoster" : rawValue }
-    }
+    package typealias Status = RelayStatus
 
     /// What the relay's own membership is. There is no `rejected` here: that word belongs to another flow.
     package enum MemberStatus: String, CaseIterable, Sendable {

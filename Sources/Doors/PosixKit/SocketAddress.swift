@@ -221,5 +221,9 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 package struct ResolveError: Error, Equatable, Sendable, CustomStringConvertible {
     package let host: String
     package let message: String
+    package init(host: String, message: String) {
+        self.host = host
+        self.message = message
+    }
     package var description: String { "\(host): \(message)" }
 }

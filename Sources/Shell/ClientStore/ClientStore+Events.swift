@@ -193,3 +193,12 @@ extension ClientStore {
             own: row.bool(12))
     }
 }
+
+extension ClientStore {
+    /// The sequence under which a relay delivered or took an event.
+    package func sequence(of event: Int64, relay: Int64) throws(ClientStoreError) -> Int64? {
+        try first("SELECT sequence FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]) {
+            $0.int64(0)
+        }
+    }
+}

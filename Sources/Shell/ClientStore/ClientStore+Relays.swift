@@ -1,3 +1,4 @@
+internal import ChannelWire
 package import ClientCore
 internal import SQLiteKit
 

@@ -19,6 +19,7 @@ package enum ClientFailure {
         case .invalidLink: 512
         case .relayAddress: 513
         case .invalidMessageID: 514
+        case .noProfile: 515
         case .unknownRelay: 520
         case .relayNameTaken: 521
         case .relayAlreadyListed: 522
@@ -40,6 +41,7 @@ package enum ClientFailure {
         case .unreachable: 554
         case .timedOut: 555
         case .invalidRecord: 556
+        case .cancelled: 589
         case .shutDown: 590
         case .notImplemented: 591
         case .defect: 592

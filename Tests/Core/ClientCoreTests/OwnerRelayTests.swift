@@ -1,3 +1,4 @@
+import ChannelWire
 import ClientCore
 import Testing
 
@@ -117,7 +118,7 @@ struct OwnerRelayTests {
             Status.allCases.map(\.rawValue) == [
                 "new", "invited", "accepted", "acknowledged_roster", "active", "inactive", "rejected",
             ])
-        #expect(Status.acknowledgedRoster.jsonText == "acknowledgedRoster")
+        #expect(Status.acknowledgedRoster.apiText == "acknowledgedRoster")
     }
 }
 
@@ -155,5 +156,26 @@ struct RelayRosterTests {
                 .init(memberID: [UInt8($0.offset)], identity: Self.key(UInt8($0.offset)), relay: .init(status: $0.element))
             })
         #expect(roster.publishable.map(\.memberID) == [[0], [2]])
+    }
+}
+
+@Suite("Names of channels")
+struct ChannelNamingTests {
+    @Test("the same name again gets the first free suffix")
+    func suffix() {
+        #expect(ChannelNaming.localName(for: "news", taken: []) == "news")
+        #expect(ChannelNaming.localName(for: "news", taken: ["news", "news_2"]) == "news_1")
+        #expect(ChannelNaming.localName(for: "news", taken: ["news", "news_1"]) == "news_2")
+    }
+
+    @Test("what people write around a name is taken away",
+        arguments: [("news", "news"), ("#news", "news"), ("#'my news'", "my news"), ("'my news'", "my news"), ("#'", "'")])
+    func plain(typed: String, name: String) {
+        #expect(ChannelNaming.plain(typed) == name)
+    }
+
+    @Test("a quoted name reads back as itself", arguments: ["news", "my news", "it's", "#1"])
+    func quoted(name: String) {
+        #expect(ChannelNaming.plain(ChannelNaming.quoted(name)) == name)
     }
 }

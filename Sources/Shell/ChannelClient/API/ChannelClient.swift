@@ -64,14 +64,14 @@ public final class ChannelClient: Sendable {
 
     /// The own profile, nil until one is set.
     public func profile() async throws(ChannelClientError) -> Profile? {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.profile() }
     }
 
     /// Sets the own profile; channels joined or created later carry it.
     ///
     /// Throws: `invalid-name`.
     public func setProfile(displayName: String) async throws(ChannelClientError) {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.setProfile(displayName) }
     }
 
     // MARK: Address book
@@ -81,19 +81,21 @@ public final class ChannelClient: Sendable {
     /// Throws: `invalid-name`, `invalid-address` (not an `r` link), `relay-name-taken`.
     @discardableResult
     public func addRelay(name: String, address: String) async throws(ChannelClientError) -> RelayEntry {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in
+            try engine.addRelay(name: name, address: address)
+        }
     }
 
     /// The address book, in the order of names.
     public func relays() async throws(ChannelClientError) -> [RelayEntry] {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.relays() }
     }
 
     /// Takes a relay out of the address book; channels that use it keep doing so.
     ///
     /// Throws: `unknown-relay`.
     public func removeRelay(name: String) async throws(ChannelClientError) {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.removeRelay(name: name) }
     }
 
     /// Tests a relay by its name, or any `r` link: address, connection, certificate, and a signed challenge.
@@ -103,7 +105,9 @@ public final class ChannelClient: Sendable {
     public func testRelay(name: String, timeout: Duration = .seconds(40)) async throws(ChannelClientError)
         -> RelayTestReport
     {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.testRelay(name, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     // MARK: Channels
@@ -118,19 +122,25 @@ public final class ChannelClient: Sendable {
         name: String, description: String = "", relays: [String], signMessages: Bool = true,
         timeout: Duration = .seconds(30), progress: (@Sendable (RelayOutcome) -> Void)? = nil
     ) async throws(ChannelClientError) -> ChannelCreation {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.createChannel(
+                name: name, description: description, relays: relays, signMessages: signMessages,
+                milliseconds: timeout.clampedMilliseconds, progress: progress, reply)
+        }
     }
 
     /// All channels of this home, in the order of local names.
     public func channels() async throws(ChannelClientError) -> [Channel] {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.publicChannels() }
     }
 
     /// One channel by name or id.
     ///
     /// Throws: `unknown-channel`, `ambiguous-channel`.
     public func channel(named name: String) async throws(ChannelClientError) -> Channel {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in
+            engine.publicChannel(try engine.findChannel(name))
+        }
     }
 
     /// The relays of a channel, in the order in which they were added.
@@ -138,7 +148,7 @@ public final class ChannelClient: Sendable {
     /// For an owner: every relay ever listed, with its status. For a subscriber: those of the record.
     /// Throws: `unknown-channel`.
     public func channelRelays(of channel: String) async throws(ChannelClientError) -> [ChannelRelay] {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.channelRelays(of: channel) }
     }
 
     /// Invites more relays; an outcome for each.
@@ -149,7 +159,10 @@ public final class ChannelClient: Sendable {
         _ relays: [String], to channel: String, timeout: Duration = .seconds(30),
         progress: (@Sendable (RelayOutcome) -> Void)? = nil
     ) async throws(ChannelClientError) -> [RelayOutcome] {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.addRelays(
+                relays, to: channel, milliseconds: timeout.clampedMilliseconds, progress: progress, reply)
+        }
     }
 
     /// Removes a relay from a channel, whatever its status: the row goes, the other relays get a record without it,
@@ -160,7 +173,10 @@ public final class ChannelClient: Sendable {
     public func removeRelay(_ relay: String, from channel: String, timeout: Duration = .seconds(30))
         async throws(ChannelClientError) -> [RelayOutcome]
     {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.removeChannelRelay(
+                relay, from: channel, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Changes the channel's profile; nil leaves a field as it is.
@@ -171,7 +187,11 @@ public final class ChannelClient: Sendable {
         _ channel: String, name: String? = nil, description: String? = nil, signMessages: Bool? = nil,
         timeout: Duration = .seconds(30)
     ) async throws(ChannelClientError) -> PublishReceipt {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.setChannel(
+                channel, name: name, description: description, signMessages: signMessages,
+                milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Deletes the channel for everybody, and here. Relays that cannot be reached in time are told later.
@@ -181,14 +201,16 @@ public final class ChannelClient: Sendable {
     public func deleteChannel(_ channel: String, timeout: Duration = .seconds(30))
         async throws(ChannelClientError) -> PublishReceipt
     {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.deleteChannel(channel, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Forgets a channel here without telling anybody; for memberships that have ended.
     ///
     /// Throws: `not-permitted` while the membership is current.
     public func forgetChannel(_ channel: String) async throws(ChannelClientError) {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.forgetChannel(channel) }
     }
 
     /// The channel's link, for subscribers.
@@ -196,7 +218,13 @@ public final class ChannelClient: Sendable {
     /// Shape: `https://HOST/c#…` with up to three of the relays of the record.
     /// Throws: `no-relays` while no relay is active.
     public func link(to channel: String) async throws(ChannelClientError) -> String {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in
+            let runtime = try engine.open(channel)
+            guard let link = engine.linkText(runtime) else {
+                throw .init(.noRelays, "No relay of the channel is active yet, so there is no link to give.")
+            }
+            return link
+        }
     }
 
     // MARK: Joining
@@ -207,14 +235,18 @@ public final class ChannelClient: Sendable {
     public func preview(link: String, timeout: Duration = .seconds(20)) async throws(ChannelClientError)
         -> ChannelPreview
     {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.preview(link: link, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Joins a channel at all relays of its record; one success is enough, the others are retried.
     ///
     /// Throws: as ``preview(link:timeout:)``, and `already-member`, `refused`.
     public func join(link: String, timeout: Duration = .seconds(30)) async throws(ChannelClientError) -> JoinReport {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.join(link: link, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Ends the own membership at every relay, and here.
@@ -224,7 +256,9 @@ public final class ChannelClient: Sendable {
     public func leave(_ channel: String, timeout: Duration = .seconds(30)) async throws(ChannelClientError)
         -> PublishReceipt
     {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.leave(channel, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     // MARK: Members
@@ -235,7 +269,10 @@ public final class ChannelClient: Sendable {
     public func members(of channel: String, after: String? = nil, limit: Int = 50, timeout: Duration = .seconds(15))
         async throws(ChannelClientError) -> MemberPage
     {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.members(
+                of: channel, after: after, limit: limit, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Removes a member; with `messages` the relays delete what it wrote.
@@ -245,7 +282,10 @@ public final class ChannelClient: Sendable {
     public func removeMember(
         _ memberID: String, from channel: String, messages: Bool = false, timeout: Duration = .seconds(30)
     ) async throws(ChannelClientError) -> PublishReceipt {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.removeMember(
+                memberID, from: channel, messages: messages, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     // MARK: Publishing
@@ -260,7 +300,11 @@ public final class ChannelClient: Sendable {
         _ text: String, to channel: String, asGroup: Bool = false, minimumRelays: Int = 0,
         timeout: Duration = .seconds(15)
     ) async throws(ChannelClientError) -> PublishReceipt {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.publishText(
+                text, to: channel, asGroup: asGroup, minimumRelays: minimumRelays,
+                milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Changes the text of an own message.
@@ -270,7 +314,11 @@ public final class ChannelClient: Sendable {
         _ messageID: String, in channel: String, to text: String, minimumRelays: Int = 0,
         timeout: Duration = .seconds(15)
     ) async throws(ChannelClientError) -> PublishReceipt {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.edit(
+                messageID, in: channel, to: text, minimumRelays: minimumRelays,
+                milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Deletes an own message, or, as an owner or moderator, anybody's.
@@ -279,19 +327,24 @@ public final class ChannelClient: Sendable {
     public func deleteMessage(
         _ messageID: String, in channel: String, minimumRelays: Int = 0, timeout: Duration = .seconds(15)
     ) async throws(ChannelClientError) -> PublishReceipt {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.deleteMessage(
+                messageID, in: channel, minimumRelays: minimumRelays, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// What became of a message at each relay, as known now.
     ///
     /// Throws: `unknown-message`.
     public func receipt(of messageID: String, in channel: String) async throws(ChannelClientError) -> PublishReceipt {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in
+            try engine.receipt(of: messageID, in: channel)
+        }
     }
 
     /// What waits in the outbox, oldest first.
     public func outbox() async throws(ChannelClientError) -> [OutboxRow] {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in try engine.outboxRows() }
     }
 
     /// Takes refused rows (and with `pending` also waiting ones) of a message out of the outbox.
@@ -300,13 +353,17 @@ public final class ChannelClient: Sendable {
     public func discardOutbox(_ messageID: String, in channel: String, pending: Bool = false)
         async throws(ChannelClientError)
     {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in
+            try engine.discardOutbox(messageID, in: channel, pending: pending)
+        }
     }
 
     /// Flushes the outbox, follows up invitations, and refreshes records and what was missed, at every relay at once.
     @discardableResult
     public func synchronize(timeout: Duration = .seconds(30)) async throws(ChannelClientError) -> SynchronizeReport {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.synchronize(milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     // MARK: Reading
@@ -317,7 +374,9 @@ public final class ChannelClient: Sendable {
     public func messages(in channel: String, limit: Int = 50, before messageID: String? = nil)
         async throws(ChannelClientError) -> [Message]
     {
-        throw .notYet
+        try await engine.ask { engine throws(ChannelClientError) in
+            try engine.messages(in: channel, limit: limit, before: messageID)
+        }
     }
 
     /// Messages before one (or the newest), asked from the relays where this home does not have them; verified, stored.
@@ -327,7 +386,10 @@ public final class ChannelClient: Sendable {
     public func history(
         of channel: String, before messageID: String? = nil, limit: Int = 100, timeout: Duration = .seconds(15)
     ) async throws(ChannelClientError) -> [Message] {
-        throw .notYet
+        try await engine.call { engine, reply in
+            engine.history(
+                of: channel, before: messageID, limit: limit, milliseconds: timeout.clampedMilliseconds, reply)
+        }
     }
 
     /// Everything that happens in a channel, in order and once: what was missed since the last time, then live.
@@ -338,8 +400,4 @@ public final class ChannelClient: Sendable {
     public func follow(_ channel: String, since: FollowStart = .now) -> AsyncThrowingStream<FollowItem, any Error> {
         engine.follow(channel, since: since)
     }
-}
-
-extension ChannelClientError {
-    static var notYet: ChannelClientError { .init(.notImplemented, "This call is not implemented yet.") }
 }

@@ -23,6 +23,8 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case inputOutput = "input-output"
         /// A display name, relay name or channel name that is not allowed.
         case invalidName = "invalid-name"
+        /// The home has no profile yet.
+        case noProfile = "no-profile"
         /// A relay address that does not parse or is not an `r` link.
         case invalidAddress = "invalid-address"
         /// A link that does not parse, or is not a channel link.
@@ -73,6 +75,8 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case timedOut = "timed-out"
         /// What a relay served for the channel does not verify.
         case invalidRecord = "invalid-record"
+        /// The task that made the call was cancelled.
+        case cancelled
         /// ``ChannelClient/shutdown()`` was called.
         case shutDown = "shut-down"
         /// Not available in this version.
@@ -115,14 +119,14 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case .inputOutput: 74
         case .homeBusy: 75
         case .permissionDenied: 77
-        case .invalidName, .invalidAddress, .invalidLink, .relayAddress, .invalidMessageID, .unknownRelay,
+        case .invalidName, .noProfile, .invalidAddress, .invalidLink, .relayAddress, .invalidMessageID, .unknownRelay,
             .relayNameTaken, .relayAlreadyListed, .relayNotListed, .unknownChannel, .ambiguousChannel,
             .unknownMessage, .messageDeleted, .messageTooLarge, .unknownMember, .notOwner, .notPermitted,
             .soleOwner, .alreadyMember:
             64
         case .tooFewRelays: 2
         case .channelNotCreated, .noRelays, .refused, .unreachable, .timedOut, .invalidRecord: 69
-        case .shutDown, .notImplemented, .defect: 1
+        case .cancelled, .shutDown, .notImplemented, .defect: 1
         }
     }
 }

@@ -1,0 +1,188 @@
+internal import ChannelWire
+internal import ClientCore
+internal import ClientStore
+internal import LibeventLoop
+
+/// After a commit: events, the journal's readers, and what follows from what was received.
+extension ChannelRuntime {
+    func perform(_ effects: [Effect], relayID: Int64, relay: String) {
+        for effect in effects { perform(effect, relayID: relayID, relay: relay) }
+        if !effects.isEmpty {
+            engine.pumpFollowers(of: id)
+            engine.changed()
+        }
+    }
+
+    private func perform(_ effect: Effect, relayID: Int64, relay: String) {
+        switch effect {
+        case .received(let event): tellMessage(event) { .messageReceived($0) }
+        case .edited(let event): tellMessage(event) { .messageUpdated($0) }
+        case .deleted(let event): tellMessage(event) { .messageDeleted($0) }
+        case .gap(let from, let to, let reason): noteGap(relay: relay, from: from, to: to, reason: reason)
+        case .disagreement(let kind, let message, let detail):
+            report(kind, relay: relay, message: message, detail: detail)
+        case .finding(let finding): report(finding)
+        case .relayLeft(let member):
+            guard let row = relayRows().first(where: { $0.memberID == member.bytes }) else { return }
+            relayLeft(row.id)
+            note("The relay \(row.name) left this channel.")
+        case .memberLeft(let member): memberLeft(member)
+        case .removed(let reason): end(.removed, reason)
+        case .channelDeleted: end(.deleted, "The channel was deleted by an owner.")
+        case .notice(let text): note(text)
+        case .journal: break
+        }
+    }
+
+    func tellMessage(_ event: Int64, _ make: (Message) -> ClientEvent) {
+        guard let stored = engine.background({ try engine.store.message(event: event) }) ?? nil else { return }
+        engine.emit(make(engine.publicMessage(stored, in: self)))
+    }
+
+    func noteGap(relay: String, from: Int64, to: Int64, reason: DeliveryGap.Reason) {
+        if reason != .erased { comparison.excused(relay: relay) }
+        let gap = DeliveryGap(channel: localName, relay: relay, from: from, to: to, reason: reason)
+        engine.background { try journal("gap", nil, detail: JournalText.encode(gap)) }
+        engine.emit(.gap(gap))
+        engine.pumpFollowers(of: id)
+    }
+
+    func note(_ text: String) {
+        engine.background { try journal("notice", nil, detail: text) }
+        engine.pumpFollowers(of: id)
+    }
+
+    /// Tells of a relay that stands apart; with `key` once in the life of this client.
+    func report(
+        _ kind: RelayDisagreement.Kind, relay: String, others: [String] = [], message: MessageID? = nil,
+        key: String? = nil, detail: String
+    ) {
+        if let key, !reportedRecords.insert("\(kind.rawValue) \(key)").inserted { return }
+        let disagreement = RelayDisagreement(
+            kind: kind, channel: localName, relay: relay, comparedWith: others, messageID: message?.text,
+            detail: detail)
+        engine.background { try journal("disagreement", nil, detail: JournalText.encode(disagreement)) }
+        engine.emit(.relayDisagreement(disagreement))
+        engine.pumpFollowers(of: id)
+    }
+
+    private func report(_ finding: CopyComparison.Finding) {
+        switch finding {
+        case .altered(let key, let relay, let others):
+            report(
+                .altered, relay: relay, others: others, message: MessageID(bytes: key.message),
+                detail: "\(relay) delivered other bytes for this message than \(others.joined(separator: ", ")).")
+        case .withheld(let key, let relay, let others):
+            report(
+                .withheld, relay: relay, others: others, message: MessageID(bytes: key.message),
+                detail: "\(relay) went past this message, which \(others.joined(separator: ", ")) delivered.")
+        }
+    }
+
+    func scheduleWithheldCheck() {
+        guard withheldTimer == nil, sessions.count > 1 else { return }
+        let grace = engine.options.withholdingGrace.clampedMilliseconds
+        withheldTimer = engine.loop.timer(afterMilliseconds: grace + 1) { [weak self] in
+            guard let self else { return }
+            self.withheldTimer = nil
+            for finding in self.comparison.overdue(nowMilliseconds: self.engine.nowMilliseconds) { self.report(finding) }
+        }
+    }
+
+    /// Goes on comparing where the last run ended.
+    func loadComparison() throws(ChannelClientError) {
+        let names = Dictionary(uniqueKeysWithValues: relayRows().map { ($0.id, $0.name) })
+        guard names.count > 1 else { return }
+        let copies = try engine.attempt {
+            try engine.store.recentCopies(of: id, limit: CopyComparison.windowMax)
+        }
+        for copy in copies {
+            guard let name = names[copy.relay] else { continue }
+            _ = comparison.delivered(
+                CopyComparison.Key(author: copy.author, message: copy.messageID), relay: name, digest: copy.digest,
+                nowMilliseconds: copy.arrivedAt)
+        }
+        // What was found in an earlier run was told then.
+        _ = comparison.overdue(nowMilliseconds: engine.nowMilliseconds)
+    }
+
+    // MARK: Members
+
+    /// JOINED came: our role, and the names of the owners.
+    func takeIntroductions(_ batch: [UInt8], from relay: String) {
+        guard let elements = try? Body.decode(batch, crypto: engine.crypto) else { return }
+        for element in elements {
+            guard case .success(let element) = element, let json = element.json,
+                let event = try? Event.decode(json: json)
+            else { continue }
+            switch event.params {
+            case .linkInv(let invitation) where invitation.invitedMember.memberID == me:
+                setRole(invitation.invitedMember.role.text)
+            case .memIntro(let info):
+                // Names are the relay's word; keys and the role of owner come from the record only.
+                remember(info, status: .introduced, joinedAt: nil)
+            default: continue
+            }
+        }
+    }
+
+    private func remember(_ info: MemberInfo, status: MemberStatus, joinedAt: Int64?) {
+        guard DisplayName.problem(info.profile.displayName) == nil else { return }
+        let isOwner = record.ownerKey(info.memberID) != nil
+        let role: Role = isOwner ? .owner : min(info.role, .admin)
+        engine.background {
+            try engine.store.upsertMember(
+                StoredMember(
+                    memberID: info.memberID.bytes, name: info.profile.displayName, role: role.text,
+                    status: status.text, publicKey: nil, joinedAt: joinedAt), of: id)
+        }
+    }
+
+    /// A relay tells the owner of a new member.
+    func memberJoined(_ info: MemberInfo) {
+        let known = engine.background { try engine.store.member(info.memberID.bytes, of: id) } ?? nil
+        remember(info, status: .connected, joinedAt: engine.nowSeconds)
+        guard known == nil else { return }
+        engine.emit(
+            .memberJoined(
+                channel: localName,
+                member: ChannelMember(
+                    id: info.memberID.text, name: printable(info.profile.displayName),
+                    role: .init(rawValue: info.role.text), status: MemberStatus.connected.text,
+                    joinedAt: engine.nowSeconds, isSelf: false)))
+    }
+
+    private func memberLeft(_ member: MemberID) {
+        guard let known = engine.background({ try engine.store.member(member.bytes, of: id) }) ?? nil else { return }
+        engine.background {
+            try engine.store.upsertMember(
+                StoredMember(
+                    memberID: known.memberID, name: known.name, role: known.role, status: MemberStatus.left.text,
+                    publicKey: known.publicKey, joinedAt: known.joinedAt), of: id)
+        }
+        engine.emit(.memberLeft(channel: localName, memberID: member.text))
+    }
+
+    /// The own membership is over.
+    private func end(_ state: ChannelState, _ reason: String) {
+        guard isCurrent else { return }
+        note(reason)
+        setState(state)
+        engine.emit(.membershipEnded(channel: localName, reason: reason))
+        engine.pumpFollowers(of: id)
+    }
+
+    // MARK: Outbox
+
+    /// A relay answered for an outbox row.
+    func outboxChanged(event: Int64, relayID: Int64) {
+        let rows = engine.background { try engine.store.outboxRows(event: event) } ?? []
+        if let row = rows.first(where: { $0.relay == relayID }), let messageID = MessageID(bytes: row.messageID) {
+            engine.emit(
+                .outboxUpdated(
+                    messageID: messageID.text, channel: localName, receipt: engine.publicReceipt(row, in: self)))
+        }
+        engine.changed()
+        engine.removeWhereDone(self)
+    }
+}

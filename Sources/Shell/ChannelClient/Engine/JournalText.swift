@@ -1,0 +1,46 @@
+internal import ChannelWire
+
+/// How gaps and disagreements are kept in the journal: JSON with stable keys.
+enum JournalText {
+    static func encode(_ gap: DeliveryGap) -> String {
+        text([
+            "relay": .string(gap.relay), "from": JSONValue(gap.from), "to": JSONValue(gap.to),
+            "reason": .string(gap.reason.rawValue),
+        ])
+    }
+
+    static func encode(_ disagreement: RelayDisagreement) -> String {
+        var json: JSONObject = [
+            "kind": .string(disagreement.kind.rawValue), "relay": .string(disagreement.relay),
+            "comparedWith": .array(disagreement.comparedWith.map(JSONValue.string)),
+            "detail": .string(disagreement.detail),
+        ]
+        json["messageId"] = disagreement.messageID.map(JSONValue.string)
+        return text(json)
+    }
+
+    static func gap(_ text: String, channel: String) -> DeliveryGap? {
+        guard let json = try? JSONObject.decode(Array(text.utf8)), case .string(let relay)? = json["relay"],
+            case .number(let from)? = json["from"], case .number(let to)? = json["to"],
+            case .string(let reason)? = json["reason"]
+        else { return nil }
+        return DeliveryGap(
+            channel: channel, relay: relay, from: Int64(from) ?? 0, to: Int64(to) ?? 0,
+            reason: DeliveryGap.Reason(rawValue: reason) ?? .unknown)
+    }
+
+    static func disagreement(_ text: String, channel: String) -> RelayDisagreement? {
+        guard let json = try? JSONObject.decode(Array(text.utf8)), case .string(let relay)? = json["relay"],
+            case .string(let kindText)? = json["kind"], let kind = RelayDisagreement.Kind(rawValue: kindText),
+            case .array(let others)? = json["comparedWith"], case .string(let detail)? = json["detail"]
+        else { return nil }
+        var messageID: String?
+        if case .string(let id)? = json["messageId"] { messageID = id }
+        return RelayDisagreement(
+            kind: kind, channel: channel, relay: relay,
+            comparedWith: others.compactMap { if case .string(let name) = $0 { name } else { nil } },
+            messageID: messageID, detail: detail)
+    }
+
+    private static func text(_ json: JSONObject) -> String { String(decoding: json.encode(), as: UTF8.self) }
+}

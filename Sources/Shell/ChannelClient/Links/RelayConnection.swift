@@ -1,0 +1,234 @@
+internal import ChannelWire
+internal import ClientCore
+internal import LibeventLoop
+internal import LinkRuntime
+internal import PosixKit
+
+/// Where a relay is reached and who it must be.
+struct RelayEndpoint: Hashable {
+    let hosts: [AntennaLink.Endpoint]
+    let identity: PublicKey
+}
+
+/// What a session hears of its connection.
+protocol RelayConnectionUser: AnyObject {
+    func connectionDidOpen(_ link: Link)
+    func connection(_ link: Link, didReceive frame: Frame)
+    /// The link is gone, or could not be made.
+    func connectionDidClose(_ failure: ConnectionFailure)
+}
+
+/// Why there is no link, for people and for the next attempt.
+struct ConnectionFailure: Error {
+    enum Stage { case resolve, connect, handshake, open }
+    let stage: Stage
+    let text: String
+    /// Whether another attempt can help by itself.
+    var retriable = true
+    /// The relay's advice; 0: none.
+    var retryAfterMilliseconds: Int64 = 0
+    /// The error that the relay gave, where it gave one.
+    var code: UInt16?
+    /// The relay said that it is going away, and when to come back.
+    var drainMilliseconds: Int64?
+}
+
+/// Keeps one link to one relay while somebody wants it: resolve, connect, and again after a jittered pause.
+///
+/// ```
+/// idle ──want──▶ resolving ──▶ connecting ──▶ open
+///   ▲               │              │            │
+///   └──nobody wants─┴──── waiting ◀─┴────────────┘
+/// ```
+/// Thread: the engine's.
+final class RelayConnection: LinkDelegate {
+    enum State { case idle, resolving, connecting, open, waiting }
+
+    private unowned let engine: Engine
+    private weak var user: (any RelayConnectionUser)?
+    private(set) var endpoint: RelayEndpoint
+    private(set) var state = State.idle
+    private(set) var link: Link?
+    private var backoff: Backoff
+    private var timer: LoopTimer?
+    private var attempt = 0
+    private var drain: Int64?
+    private(set) var isWanted = false
+    /// When it may be tried again, in monotonic milliseconds; for people.
+    private(set) var lastFailure: ConnectionFailure?
+
+    init(engine: Engine, endpoint: RelayEndpoint, user: any RelayConnectionUser) {
+        self.engine = engine
+        self.endpoint = endpoint
+        self.user = user
+        backoff = engine.makeBackoff()
+    }
+
+    /// Says whether the link is wanted from now on.
+    func setWanted(_ wanted: Bool) {
+        guard wanted != isWanted else { return }
+        isWanted = wanted
+        if wanted {
+            if state == .idle { begin() }
+        } else {
+            stop()
+        }
+    }
+
+    /// Tries now rather than after the pause; for calls that people wait for.
+    func hurry() {
+        guard isWanted, state == .waiting, drain == nil else { return }
+        timer = nil
+        begin()
+    }
+
+    /// The session found the link useful: the next pause starts small again.
+    func succeeded() {
+        backoff.succeeded()
+        lastFailure = nil
+    }
+
+    func setEndpoint(_ endpoint: RelayEndpoint) {
+        guard endpoint != self.endpoint else { return }
+        self.endpoint = endpoint
+        guard isWanted else { return }
+        stop()
+        begin()
+    }
+
+    func send(_ frame: Frame) { link?.send(frame) }
+
+    /// Ends this link for a reason of the session's; tried again later where it is still wanted.
+    func restart(_ failure: ConnectionFailure) {
+        attempt += 1
+        link?.delegate = nil
+        link?.close(after: true)
+        link = nil
+        failed(failure)
+    }
+
+    private func stop() {
+        attempt += 1
+        timer = nil
+        state = .idle
+        guard let link else { return }
+        self.link = nil
+        link.delegate = nil
+        link.close(after: true)
+    }
+
+    private func begin() {
+        attempt += 1
+        let current = attempt
+        state = .resolving
+        drain = nil
+        engine.resolver.resolve(endpoint.hosts) { [weak self] result in
+            guard let self, self.attempt == current, self.isWanted else { return }
+            switch result {
+            case .success(let addresses): self.connect(addresses)
+            case .failure(let error):
+                self.failed(ConnectionFailure(stage: .resolve, text: error.description))
+            }
+        }
+    }
+
+    private func connect(_ addresses: [SocketAddress]) {
+        state = .connecting
+        link = Link.connect(
+            to: addresses, context: engine.context, settings: engine.linkSettings,
+            expectedIdentity: endpoint.identity.raw, delegate: self)
+    }
+
+    private func failed(_ failure: ConnectionFailure) {
+        lastFailure = failure
+        if isWanted {
+            let pause =
+                if let drain = failure.drainMilliseconds ?? drain {
+                    backoff.drained(delayMilliseconds: drain, using: &engine.random)
+                } else {
+                    backoff.failed(retryAfterMilliseconds: failure.retryAfterMilliseconds, using: &engine.random)
+                }
+            state = .waiting
+            timer = engine.loop.timer(afterMilliseconds: pause) { [weak self] in
+                guard let self, self.state == .waiting else { return }
+                self.timer = nil
+                self.begin()
+            }
+        } else {
+            state = .idle
+        }
+        user?.connectionDidClose(failure)
+    }
+
+    // MARK: LinkDelegate
+
+    func linkDidOpen(_ link: Link) {
+        guard link === self.link else { return }
+        state = .open
+        user?.connectionDidOpen(link)
+    }
+
+    func link(_ link: Link, didReceive frame: Frame) {
+        guard link === self.link else { return }
+        if case .drain(let delay) = frame { drain = Int64(delay) }
+        user?.connection(link, didReceive: frame)
+    }
+
+    func linkIsWritable(_ link: Link) {}
+
+    func linkDidClose(_ link: Link, reason: LinkCloseReason) {
+        guard link === self.link else { return }
+        self.link = nil
+        var failure = ConnectionFailure(reason, wasOpen: state == .open)
+        failure.drainMilliseconds = drain
+        failed(failure)
+    }
+}
+
+extension ConnectionFailure {
+    init(_ reason: LinkCloseReason, wasOpen: Bool) {
+        let stage: Stage = wasOpen ? .open : .handshake
+        switch reason {
+        case .local: self.init(stage: stage, text: "closed here")
+        case .peerClosed: self.init(stage: stage, text: wasOpen ? "the relay closed the link" : "the relay hung up")
+        case .peerError(let error):
+            self.init(
+                stage: stage, text: "\(error.name): \(printable(error.text))", retriable: error.known?.retry != .no,
+                retryAfterMilliseconds: Int64(error.retryAfterMs), code: error.code)
+        case .refused(let code):
+            let known = LinkErrorCode(rawValue: code)
+            self.init(
+                stage: .handshake, text: known?.sentence ?? "refused with error \(code)",
+                retriable: known?.retry != .no, code: code)
+        case .handshakeFailed(let problem):
+            self.init(stage: .handshake, text: Self.text(problem), retriable: false)
+        case .notAuthentic: self.init(stage: stage, text: "somebody changed bytes on the way")
+        case .malformed(_, let text): self.init(stage: stage, text: "the relay sent what does not decode: \(printable(text))")
+        case .timedOut(let at):
+            self.init(stage: at == .connect ? .connect : stage, text: "no answer in time (\(at.rawValue))")
+        case .slowReader, .queueFull: self.init(stage: stage, text: "the relay does not read")
+        case .unreachable(let error): self.init(stage: .connect, text: error.reason)
+        case .io(let error): self.init(stage: stage, text: error.reason)
+        }
+    }
+
+    private static func text(_ problem: LinkHandshakeProblem) -> String {
+        switch problem {
+        case .badPreface: "what answers there is no Antenna relay"
+        case .noCommonVersion: "no common link version; update the older side"
+        case .notAuthentic: "the handshake does not verify"
+        case .malformed: "the handshake does not decode"
+        case .certificate(let problem): "the relay is not the one of this address, or its certificate is bad (\(problem))"
+        }
+    }
+}
+
+/// Text of a peer as it may be shown: no control characters, at most 512 bytes.
+func printable(_ text: String) -> String {
+    var out = ""
+    for scalar in text.unicodeScalars {
+        guard out.utf8.count < 508 else { break }
+        out.unicodeScalars.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
+    }
+    return out
+}
