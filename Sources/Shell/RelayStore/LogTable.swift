@@ -39,7 +39,8 @@ struct LogTable {
             """,
             [
                 .integer(channel.row), .integer(sequence), .integer(channel.time), .blob(draft.author.bytes),
-                .blob(draft.messageID.bytes), .text(draft.tag), SQLiteValue(draft.amends?.bytes), .blob(digest),
+                .blob(draft.messageID.bytes), .text(draft.tag), SQLiteValue(draft.amends?.bytes),
+                .blob(digest),
                 .blob(frame),
             ])
         channel.head = sequence
@@ -51,14 +52,18 @@ struct LogTable {
 
     // MARK: Finding
 
-    func find(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError) -> Stored? {
+    func find(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError)
+        -> Stored?
+    {
         try database.first(
             "SELECT sequence, digest, tag FROM log WHERE channel = ? AND author = ? AND message_id = ?",
             [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
         ) { Stored(sequence: $0.int64(0), digest: $0.blob(1), tag: $0.text(2)) }
     }
 
-    func isErased(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError) -> Bool {
+    func isErased(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError)
+        -> Bool
+    {
         try database.first(
             "SELECT 1 FROM tombstones WHERE channel = ? AND author = ? AND message_id = ?",
             [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
@@ -88,7 +93,8 @@ struct LogTable {
             SELECT ?1, ?2, ?3, ?4 UNION ALL
             SELECT channel, author, message_id, ?4 FROM log WHERE channel = ?1 AND author = ?2 AND amends = ?3
             """, values + [.integer(now)])
-        return try remove("channel = ?1 AND author = ?2 AND (message_id = ?3 OR amends = ?3)", values, in: channel)
+        return try remove(
+            "channel = ?1 AND author = ?2 AND (message_id = ?3 OR amends = ?3)", values, in: channel)
     }
 
     /// Erases all content messages of one author.

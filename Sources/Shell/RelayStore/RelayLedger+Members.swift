@@ -33,7 +33,8 @@ extension RelayLedger {
         _ member: MemberID, _ role: Role, _ relay: RelayMember, _ channel: ChannelState, isNew: Bool
     ) throws(SQLiteError) -> JoinedView {
         JoinedView(
-            member: member, role: role, relay: relay.view, owners: try members.owners(in: channel).map(\.view),
+            member: member, role: role, relay: relay.view,
+            owners: try members.owners(in: channel).map(\.view),
             profile: channel.profile, isNew: isNew)
     }
 
@@ -43,7 +44,9 @@ extension RelayLedger {
         let found = try book.find(attach.channel)
         if let code = try unservedCode(found, attach.channel) { return .refused(code) }
         guard let channel = found else { return .refused(.unknownChannel) }
-        guard let member = try members.find(attach.member, in: channel) else { return .refused(.unknownMember) }
+        guard let member = try members.find(attach.member, in: channel) else {
+            return .refused(.unknownMember)
+        }
         guard member.view.status == .current else { return .refused(.memberRemoved) }
         let window = LogWindow(epoch: epoch, first: channel.first, head: channel.head)
         let resume = try window.resolve(attach.start) { (count: Int) throws(SQLiteError) in
@@ -61,7 +64,9 @@ extension RelayLedger {
         let found = try book.find(publish.channel)
         if let code = try unservedCode(found, publish.channel) { return .refused(code) }
         guard let channel = found else { return .refused(.unknownChannel) }
-        guard let author = try members.find(publish.author, in: channel) else { return .refused(.unknownMember) }
+        guard let author = try members.find(publish.author, in: channel) else {
+            return .refused(.unknownMember)
+        }
         guard author.view.status == .current else { return .refused(.memberRemoved) }
         guard publish.element.count <= options.messageBytesMax else { return .refused(.messageTooLarge) }
 
@@ -71,9 +76,11 @@ extension RelayLedger {
             publish.intent, tag: publish.tag, isSigned: publish.isSigned,
             by: PublishRules.Author(id: publish.author, role: author.view.role),
             in: PublishRules.Channel(
-                id: channel.id, signMessages: channel.signMessages, ownerCount: try ownerCount(publish, channel),
+                id: channel.id, signMessages: channel.signMessages,
+                ownerCount: try ownerCount(publish, channel),
                 relay: channel.relay?.id),
-            own: own, found: try look(PublishRules.question(for: publish.intent, by: publish.author), in: channel))
+            own: own,
+            found: try look(PublishRules.question(for: publish.intent, by: publish.author), in: channel))
         switch decision {
         case .repeated(let sequence): return .repeated(sequence: sequence)
         case .refuse(let code): return .refused(code)
@@ -94,7 +101,8 @@ extension RelayLedger {
         let amends: MessageID? = if case .edit(let id, _) = publish.intent { id } else { nil }
         let entry = try log.append(
             LogTable.Draft(
-                author: publish.author, messageID: publish.messageID, tag: publish.tag.rawValue, amends: amends,
+                author: publish.author, messageID: publish.messageID, tag: publish.tag.rawValue,
+                amends: amends,
                 forward: forward.bytes),
             digest: digest, to: channel)
         notices.append(.appended(entry))

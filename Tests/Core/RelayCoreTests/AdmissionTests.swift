@@ -51,15 +51,18 @@ struct AdmissionTests {
             (.none, .invClosed, .none, closed), (.none, .invOpenSame, .accepted, "accept"),
             (.none, .invManualSame, .invited, "hold"), (.none, .invClosedSame, .none, closed),
             (.none, .invFull, .none, limit),
-            (.none, .operatorAccepts, .none, "notPending"), (.none, .operatorAcceptsFull, .none, "notPending"),
+            (.none, .operatorAccepts, .none, "notPending"),
+            (.none, .operatorAcceptsFull, .none, "notPending"),
             (.none, .operatorRejects, .none, "notPending"),
-            (.none, .operatorLeaves, .none, "unknownChannel"), (.none, .operatorAllows, .none, "unknownChannel"),
+            (.none, .operatorLeaves, .none, "unknownChannel"),
+            (.none, .operatorAllows, .none, "unknownChannel"),
 
             (.invited, .invOpen, .accepted, "accept"), (.invited, .invManual, .invited, "hold"),
             (.invited, .invClosed, .invited, "hold"), (.invited, .invOpenSame, .accepted, "accept"),
             (.invited, .invManualSame, .invited, "hold"), (.invited, .invClosedSame, .invited, "hold"),
             (.invited, .invFull, .invited, limit),
-            (.invited, .operatorAccepts, .accepted, "accept"), (.invited, .operatorAcceptsFull, .invited, "noRoom"),
+            (.invited, .operatorAccepts, .accepted, "accept"),
+            (.invited, .operatorAcceptsFull, .invited, "noRoom"),
             (.invited, .operatorRejects, .none, "reject"),
             (.invited, .operatorLeaves, .rejected, "leave(announce: false)"),
             (.invited, .operatorAllows, .invited, "notRejected"),
@@ -90,7 +93,9 @@ struct AdmissionTests {
             (.active, .recordWithEntry, .active, "unchanged"),
             (.active, .recordWithoutEntry, .inactive, "ended"),
         ]
-        for event in [Event.invOpen, .invManual, .invClosed, .invOpenSame, .invManualSame, .invClosedSame, .invFull] {
+        for event in [
+            Event.invOpen, .invManual, .invClosed, .invOpenSame, .invManualSame, .invClosedSame, .invFull,
+        ] {
             rows.append((.rejected, event, .rejected, rejoin))
         }
         for state in [State.accepted, .acknowledgedRoster, .active] {
@@ -151,7 +156,8 @@ struct AdmissionTests {
     func turnedDownAgain() {
         var admission = Admission(.none)
         let answer = admission.inviteReceived(
-            policy: .manual, sameRelayMember: true, turnedDown: .byOperator("not this one"), room: AdmissionTests.room)
+            policy: .manual, sameRelayMember: true, turnedDown: .byOperator("not this one"),
+            room: AdmissionTests.room)
         #expect(answer == .reject(.byOperator("not this one")))
         #expect(admission.state == .none)
     }

@@ -63,8 +63,11 @@ struct RetentionTests {
     @Test("at the limit nothing goes, one beyond it does, with a 64th to spare")
     func afterAppend() {
         #expect(retention.excessAfterAppend(messages: 640, bytes: 6400) == nil)
-        #expect(retention.excessAfterAppend(messages: 641, bytes: 0) == Retention.Excess(messages: 11, bytes: 0))
-        #expect(retention.excessAfterAppend(messages: 1, bytes: 6401) == Retention.Excess(messages: 0, bytes: 101))
+        #expect(
+            retention.excessAfterAppend(messages: 641, bytes: 0) == Retention.Excess(messages: 11, bytes: 0))
+        #expect(
+            retention.excessAfterAppend(messages: 1, bytes: 6401) == Retention.Excess(messages: 0, bytes: 101)
+        )
     }
 
     @Test("a sweep drops exactly what is over the limit")

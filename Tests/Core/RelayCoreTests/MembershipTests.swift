@@ -39,7 +39,9 @@ struct MembershipTests {
         #expect(MembershipTests.join(pinned: pinned) == .refuse(.memberKeyMismatch))
     }
 
-    @Test("who left or was removed comes back only under a new id: 33", arguments: [Membership.State.left, .removed])
+    @Test(
+        "who left or was removed comes back only under a new id: 33",
+        arguments: [Membership.State.left, .removed])
     func ended(state: Membership.State) {
         let known = Membership.Known(key: MembershipTests.key, role: .observer, state: state)
         #expect(MembershipTests.join(known: known) == .refuse(.memberRemoved))
@@ -62,7 +64,9 @@ struct MembershipTests {
         #expect(MembershipTests.join(id: MembershipTests.relay) == .refuse(.memberKeyMismatch))
     }
 
-    @Test("a name that may not be shown is 34", arguments: ["", " ", "a\u{7}b", String(repeating: "x", count: 65)])
+    @Test(
+        "a name that may not be shown is 34",
+        arguments: ["", " ", "a\u{7}b", String(repeating: "x", count: 65)])
     func names(name: String) {
         #expect(MembershipTests.join(name: name) == .refuse(.joinRefused))
     }
@@ -87,7 +91,8 @@ struct InvitationCheckTests {
         linkOwner: MemberID = alice, owners: [MemberID] = [alice], isMember: Bool = false
     ) -> InvitationCheck.Answer {
         InvitationCheck.check(
-            InvitationCheck.Invitation(owner: owner, relayMember: relay, linkedChannel: linked, isSigned: signed),
+            InvitationCheck.Invitation(
+                owner: owner, relayMember: relay, linkedChannel: linked, isSigned: signed),
             channel: channel, linkOwner: linkOwner, owners: owners, isMember: isMember)
     }
 
@@ -101,7 +106,8 @@ struct InvitationCheckTests {
         #expect(InvitationCheckTests.check(owners: [InvitationCheckTests.carol]) == .reject(.notOwner))
         #expect(
             InvitationCheckTests.check(
-                owner: InvitationCheckTests.carol, owners: [InvitationCheckTests.alice, InvitationCheckTests.carol])
+                owner: InvitationCheckTests.carol,
+                owners: [InvitationCheckTests.alice, InvitationCheckTests.carol])
                 == .reject(.notOwner))
     }
 

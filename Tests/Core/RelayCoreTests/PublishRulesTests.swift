@@ -16,7 +16,8 @@ struct PublishRulesTests {
     ) -> PublishRules.Decision {
         PublishRules.decide(
             intent, tag: tag, isSigned: signed, by: PublishRules.Author(id: alice, role: role),
-            in: PublishRules.Channel(id: channel, signMessages: signMessages, ownerCount: owners, relay: relay),
+            in: PublishRules.Channel(
+                id: channel, signMessages: signMessages, ownerCount: owners, relay: relay),
             own: own, found: found)
     }
 
@@ -54,9 +55,14 @@ struct PublishRulesTests {
         Case(intent: .changePreferences, tag: .grpPrefs, role: .owner),
         Case(intent: .deleteChannel, tag: .grpDel, role: .owner),
         Case(intent: .remove(relay, eraseMessages: false), tag: .grpMemDel, role: .owner),
-        Case(intent: .remove(bob, eraseMessages: false), tag: .grpMemDel, role: .moderator, found: .member(.observer)),
-        Case(intent: .remove(bob, eraseMessages: true), tag: .grpMemDel, role: .admin, found: .member(.moderator)),
-        Case(intent: .remove(bob, eraseMessages: false), tag: .grpMemDel, role: .owner, found: .member(.owner)),
+        Case(
+            intent: .remove(bob, eraseMessages: false), tag: .grpMemDel, role: .moderator,
+            found: .member(.observer)),
+        Case(
+            intent: .remove(bob, eraseMessages: true), tag: .grpMemDel, role: .admin,
+            found: .member(.moderator)),
+        Case(
+            intent: .remove(bob, eraseMessages: false), tag: .grpMemDel, role: .owner, found: .member(.owner)),
     ]
 
     @Test("each event is for the roles that the table names, and for nobody below", arguments: table)
@@ -159,9 +165,11 @@ struct PublishRulesTests {
             PublishRulesTests.decide(own, .msgDel, role: .member, found: .message(.free))
                 == .store(.member, .erase(author: PublishRulesTests.alice, id: PublishRulesTests.message)))
         #expect(
-            PublishRulesTests.decide(own, .msgDel, role: .observer, found: .message(.free)) == .refuse(.unknownMessage))
+            PublishRulesTests.decide(own, .msgDel, role: .observer, found: .message(.free))
+                == .refuse(.unknownMessage))
         #expect(
-            PublishRulesTests.decide(own, .msgDel, role: .member, found: .message(.erased)) == .refuse(.messageDeleted))
+            PublishRulesTests.decide(own, .msgDel, role: .member, found: .message(.erased))
+                == .refuse(.messageDeleted))
         let theirs = PublishIntent.delete(PublishRulesTests.message, of: PublishRulesTests.bob)
         #expect(
             PublishRules.question(for: theirs, by: PublishRulesTests.alice)
@@ -176,13 +184,15 @@ struct PublishRulesTests {
     func profileOfAnother() {
         for id in [nil, ChannelID(bytes: [UInt8](repeating: 8, count: 32))] {
             #expect(
-                PublishRulesTests.decide(.changeProfile(id: id), .grpInfo, role: .owner) == .refuse(.malformedEvent))
+                PublishRulesTests.decide(.changeProfile(id: id), .grpInfo, role: .owner)
+                    == .refuse(.malformedEvent))
         }
     }
 
     @Test("a sole owner cannot leave, only delete")
     func soleOwner() {
-        #expect(PublishRulesTests.decide(.leave, .grpLeave, role: .owner, owners: 1) == .refuse(.notPermitted))
+        #expect(
+            PublishRulesTests.decide(.leave, .grpLeave, role: .owner, owners: 1) == .refuse(.notPermitted))
         #expect(
             PublishRulesTests.decide(.leave, .grpLeave, role: .owner, owners: 2)
                 == .store(.member, .endMembership(PublishRulesTests.alice, as: .left, eraseMessages: false)))
@@ -195,7 +205,8 @@ struct PublishRulesTests {
     func removals() {
         let self_ = PublishIntent.remove(PublishRulesTests.alice, eraseMessages: false)
         #expect(
-            PublishRulesTests.decide(self_, .grpMemDel, role: .owner, found: .member(.owner)) == .refuse(.notPermitted))
+            PublishRulesTests.decide(self_, .grpMemDel, role: .owner, found: .member(.owner))
+                == .refuse(.notPermitted))
         let other = PublishIntent.remove(PublishRulesTests.bob, eraseMessages: true)
         #expect(
             PublishRulesTests.decide(other, .grpMemDel, role: .moderator, found: .member(.moderator))
@@ -208,7 +219,9 @@ struct PublishRulesTests {
     @Test("an owner's removal of somebody unknown here is passed on; a moderator's is 31")
     func removalOfStrangers() {
         let other = PublishIntent.remove(PublishRulesTests.bob, eraseMessages: false)
-        #expect(PublishRulesTests.decide(other, .grpMemDel, role: .owner, found: .member(nil)) == .store(.member, .none))
+        #expect(
+            PublishRulesTests.decide(other, .grpMemDel, role: .owner, found: .member(nil))
+                == .store(.member, .none))
         #expect(
             PublishRulesTests.decide(other, .grpMemDel, role: .moderator, found: .member(nil))
                 == .refuse(.unknownMember))
@@ -223,13 +236,15 @@ struct PublishRulesTests {
     @Test("events that are not published on a channel are 48, whoever sends them")
     func unsupported() throws {
         let others = [
-            "x.grp.roster", "x.grp.relay.inv", "x.member", "x.ok", "x.grp.mem.role", "x.grp.mem.new", "x.call.inv",
+            "x.grp.roster", "x.grp.relay.inv", "x.member", "x.ok", "x.grp.mem.role", "x.grp.mem.new",
+            "x.call.inv",
             "x.something.new",
         ]
         for text in others {
             let tag = EventTag(rawValue: text)
             let intent = PublishIntent(.other(tag: tag, json: []))
-            #expect(PublishRulesTests.decide(intent, tag, role: .owner) == .refuse(.unsupportedEvent), "\(text)")
+            #expect(
+                PublishRulesTests.decide(intent, tag, role: .owner) == .refuse(.unsupportedEvent), "\(text)")
         }
     }
 

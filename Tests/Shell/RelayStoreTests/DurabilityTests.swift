@@ -59,7 +59,9 @@ struct DurabilityTests {
         news.post("big\(number)", text: String(repeating: "x", count: 15_000))
     }
 
-    @Test("at the quota messages are refused with storage-full, reading and the operator go on, pruning frees it")
+    @Test(
+        "at the quota messages are refused with storage-full, reading and the operator go on, pruning frees it"
+    )
     func quota() throws {
         let directory = try TemporaryDirectory()
         var options = LedgerOptions()
@@ -72,7 +74,8 @@ struct DurabilityTests {
             guard stored < 1000 else { break }
         }
         #expect(stored > 20 && stored < 80)
-        guard case .failed(.storageFull) = try ledger.ask(big(stored)), case .attached = try ledger.ask(news.attach()),
+        guard case .failed(.storageFull) = try ledger.ask(big(stored)),
+            case .attached = try ledger.ask(news.attach()),
             case .status(let status) = try ledger.ask(.status)
         else { throw TestFailure() }
         #expect(status.messages == Int64(stored))
@@ -80,7 +83,9 @@ struct DurabilityTests {
         #expect(try reader.page(news.id, after: 0, maxBytes: 100)?.through == 1)
 
         ledger.options.retention = Retention(messages: 5)
-        guard case .pruned(let pruned) = try ledger.ask(.prune(nil, operatorWord)) else { throw TestFailure() }
+        guard case .pruned(let pruned) = try ledger.ask(.prune(nil, operatorWord)) else {
+            throw TestFailure()
+        }
         #expect(pruned.messages == Int64(stored - 5))
         #expect(try ledger.published(big(stored)) == .stored(sequence: Int64(stored + 1)))
         #expect(try ledger.check() == [])
@@ -96,7 +101,9 @@ struct DurabilityTests {
         try ledger.take(news)
         var number = 0
         while case .published(.stored) = try ledger.ask(big(number)) { number += 1 }
-        guard case .done = try ledger.ask(.leave(ChannelSelector("news"), operatorWord)) else { throw TestFailure() }
+        guard case .done = try ledger.ask(.leave(ChannelSelector("news"), operatorWord)) else {
+            throw TestFailure()
+        }
         #expect(try ledger.status(of: news) == .rejected)
         ledger.close()
     }
@@ -134,7 +141,8 @@ struct DurabilityTests {
         let ledger = try RelayLedger(directory: directory.path)
         try ledger.take(news)
         ledger.options.volumeReserveBytes = .max
-        guard case .failed(.storageFull) = try ledger.ask(news.post("a")), case .attached = try ledger.ask(news.attach()),
+        guard case .failed(.storageFull) = try ledger.ask(news.post("a")),
+            case .attached = try ledger.ask(news.attach()),
             case .done = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
         else { throw TestFailure() }
         ledger.close()

@@ -20,7 +20,11 @@ final class TemporaryDirectory {
     static func remove(_ path: String) {
         for name in (try? Posix.list(path)) ?? [] {
             let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true { remove(inner) } else { try? Posix.removeFile(inner) }
+            if Posix.status(inner)?.isDirectory == true {
+                remove(inner)
+            } else {
+                try? Posix.removeFile(inner)
+            }
         }
         _ = Posix.removeDirectory(path)
     }
@@ -72,9 +76,12 @@ struct TestChannel {
 
     func record(version: Int64 = 1) throws -> VerifiedRecord {
         var owners = [OwnerAuth(owner: owner, key: key(ownerKey)) { sign($0, root) }]
-        for (id, pair) in moreOwners { owners.append(OwnerAuth(owner: id, key: key(pair)) { sign($0, root) }) }
+        for (id, pair) in moreOwners {
+            owners.append(OwnerAuth(owner: id, key: key(pair)) { sign($0, root) })
+        }
         let content = ChannelRecord.Content(
-            rootKey: key(root), version: version, owners: owners, relays: relays, rosterVersion: -1, rosterDigest: [],
+            rootKey: key(root), version: version, owners: owners, relays: relays, rosterVersion: -1,
+            rosterDigest: [],
             memberCount: 1, profile: profile)
         let record = try #require(ChannelRecord.make(content, signer: nil) { sign($0, root) })
         return try VerifiedRecord(record, expected: id, crypto: testCrypto)
@@ -91,14 +98,16 @@ struct TestChannel {
 
     /// A post as a PUBLISH brings it.
     func post(
-        _ message: String, text: String = "hello", by author: MemberID? = nil, asGroup: Bool = false, signed: Bool = true
+        _ message: String, text: String = "hello", by author: MemberID? = nil, asGroup: Bool = false,
+        signed: Bool = true
     ) -> LedgerCommand {
         publish(
             message, .post(asGroup: asGroup), tag: "x.msg.new", body: text, by: author, signed: signed)
     }
 
     func publish(
-        _ message: String, _ intent: PublishIntent, tag: String, body: String = "", by author: MemberID? = nil,
+        _ message: String, _ intent: PublishIntent, tag: String, body: String = "",
+        by author: MemberID? = nil,
         signed: Bool = true, replacement: LedgerCommand.Replacement = .none
     ) -> LedgerCommand {
         .publish(

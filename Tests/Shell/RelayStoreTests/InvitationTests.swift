@@ -17,7 +17,8 @@ struct InvitationTests {
 
     private func put(_ channel: TestChannel, version: Int64) throws -> LedgerBatch {
         ledger.perform(
-            .putRecord(LedgerCommand.PutRecord(owner: channel.owner, record: try channel.record(version: version))),
+            .putRecord(
+                LedgerCommand.PutRecord(owner: channel.owner, record: try channel.record(version: version))),
             now: 2000)
     }
 
@@ -45,7 +46,8 @@ struct InvitationTests {
         try ledger.take(news)
         try ledger.take(TestChannel(2))
         let third = TestChannel(3)
-        guard case .invitation(.reject(.channelLimit)) = try ledger.ask(third.invite(record: third.record())) else {
+        guard case .invitation(.reject(.channelLimit)) = try ledger.ask(third.invite(record: third.record()))
+        else {
             throw TestFailure()
         }
         _ = try ledger.ask(.leave(ChannelSelector(news.id), operatorWord))
@@ -56,7 +58,9 @@ struct InvitationTests {
     func pendingLimit() throws {
         ledger.options.admission = .manual
         ledger.options.pendingInvitationsMax = 1
-        guard case .invitation(.hold) = try ledger.ask(news.invite(record: news.record())) else { throw TestFailure() }
+        guard case .invitation(.hold) = try ledger.ask(news.invite(record: news.record())) else {
+            throw TestFailure()
+        }
         let other = TestChannel(2)
         guard case .invitation(.reject(.channelLimit)) = try ledger.ask(other.invite(record: other.record())),
             case .invitation(.hold) = try ledger.ask(news.invite(record: news.record()))
@@ -85,12 +89,17 @@ struct InvitationTests {
         ledger.options.admission = .manual
         _ = try ledger.ask(news.invite(record: news.record()))
         let batch = ledger.perform(.rejectInvitation(ChannelSelector("news"), operatorWord), now: 1)
-        guard case .invitationDecided(news.id, news.owner, .reject(.byOperator("off topic")))? = batch.notices.first
+        guard
+            case .invitationDecided(news.id, news.owner, .reject(.byOperator("off topic")))? = batch.notices
+                .first
         else { throw TestFailure() }
         #expect(try ledger.channels().isEmpty)
-        guard case .invitation(.reject(.byOperator("off topic"))) = try ledger.ask(news.invite(record: news.record()))
+        guard
+            case .invitation(.reject(.byOperator("off topic"))) = try ledger.ask(
+                news.invite(record: news.record()))
         else { throw TestFailure() }
-        guard case .invitation(.hold) = try ledger.ask(news.invite(relay: "relay2", record: news.record())) else {
+        guard case .invitation(.hold) = try ledger.ask(news.invite(relay: "relay2", record: news.record()))
+        else {
             throw TestFailure()
         }
     }
@@ -99,7 +108,8 @@ struct InvitationTests {
     func versions() throws {
         try ledger.take(news)
         let batch = try put(news, version: 4)
-        guard case .recordStored(4)? = batch.replies.first, case .recordChanged(news.id, _, 4)? = batch.notices.first
+        guard case .recordStored(4)? = batch.replies.first,
+            case .recordChanged(news.id, _, 4)? = batch.notices.first
         else { throw TestFailure() }
         #expect(try put(news, version: 4).notices.isEmpty)
         guard case .recordStored(4)? = try put(news, version: 4).replies.first,
@@ -107,7 +117,9 @@ struct InvitationTests {
         else { throw TestFailure() }
         var other = news
         other.title = "olds"
-        guard case .refused(.recordConflict)? = try put(other, version: 4).replies.first else { throw TestFailure() }
+        guard case .refused(.recordConflict)? = try put(other, version: 4).replies.first else {
+            throw TestFailure()
+        }
         guard case .record(let bytes, 4) = try ledger.ask(.record(news.id)) else { throw TestFailure() }
         #expect(try bytes == news.record(version: 4).bytes)
     }
@@ -124,13 +136,16 @@ struct InvitationTests {
         _ = try put(listed, version: 2)
         #expect(try ledger.status(of: news) == .accepted, "another key is not this relay")
         listed.relays = [
-            ChannelRecord.Relay(member: relay.memberID, key: relay.memberKey, identity: key(news.root), link: link)
+            ChannelRecord.Relay(
+                member: relay.memberID, key: relay.memberKey, identity: key(news.root), link: link)
         ]
         _ = try put(listed, version: 3)
         #expect(try ledger.status(of: news) == .active)
         let batch = try put(news, version: 4)
         #expect(try ledger.status(of: news) == .inactive)
-        guard case .channelEnded(news.id, .channelInactive, nil)? = batch.notices.last else { throw TestFailure() }
+        guard case .channelEnded(news.id, .channelInactive, nil)? = batch.notices.last else {
+            throw TestFailure()
+        }
         #expect(try ledger.published(news.post("a")) == .refused(.channelInactive))
     }
 
@@ -170,7 +185,8 @@ struct InvitationTests {
         #expect(fresh.ownerKey == key(news.ownerKey))
         #expect(!fresh.recordIsNews)
         try ledger.take(news)
-        guard case .control(let known) = try open(news.owner, nil), case .refused(.notOwner) = try open(member("x"), nil),
+        guard case .control(let known) = try open(news.owner, nil),
+            case .refused(.notOwner) = try open(member("x"), nil),
             case .control(let newer) = try open(news.owner, news.record(version: 5))
         else { throw TestFailure() }
         #expect(known.status == .accepted)
@@ -191,12 +207,16 @@ struct InvitationTests {
         guard case .published(.stored(2))? = batch.replies.first,
             case .channelEnded(news.id, .channelDeleted, nil)? = batch.notices.last
         else { throw TestFailure() }
-        guard case .refused(.channelDeleted) = try ledger.ask(news.attach(member("bob"))) else { throw TestFailure() }
+        guard case .refused(.channelDeleted) = try ledger.ask(news.attach(member("bob"))) else {
+            throw TestFailure()
+        }
         let reader = try RelayReader(directory: directory.path)
         let page = try #require(try reader.page(news.id, after: 0, maxBytes: 1 << 20))
         #expect(outline(page.frames) == ["1-1!pruned", "2"], "who lags behind still comes to the deletion")
         try ledger.take(news, relay: "relay2")
         #expect(try ledger.published(news.post("b")) == .stored(sequence: 3))
-        guard case .refused(.memberRemoved) = try ledger.ask(news.attach(member("bob"))) else { throw TestFailure() }
+        guard case .refused(.memberRemoved) = try ledger.ask(news.attach(member("bob"))) else {
+            throw TestFailure()
+        }
     }
 }

@@ -39,7 +39,8 @@ struct OpeningTests {
     }
 
     /// Refuses to open, and leaves every byte and every name as it was.
-    private func expectUntouched(_ directory: TemporaryDirectory, exitCode: Int32) throws -> RelayStoreError? {
+    private func expectUntouched(_ directory: TemporaryDirectory, exitCode: Int32) throws -> RelayStoreError?
+    {
         let before = try directory.content()
         let error = #expect(throws: RelayStoreError.self) { try RelayLedger(directory: directory.path) }
         #expect(error?.exitCode == exitCode)

@@ -29,7 +29,9 @@ struct OperatorTests {
         #expect(try ledger.status(of: TestChannel(3)) == .accepted)
     }
 
-    @Test("the ways to name a channel", arguments: ["my news", "#'my news'", "'my news'", "#\"my news\"", " #my news "])
+    @Test(
+        "the ways to name a channel",
+        arguments: ["my news", "#'my news'", "'my news'", "#\"my news\"", " #my news "])
     func spellings(text: String) throws {
         try ledger.take(TestChannel(1, title: "my news"))
         guard case .done = try leave(text) else {
@@ -87,7 +89,9 @@ struct OperatorTests {
     @Test("a channel that is served is not forgotten")
     func forgetServed() throws {
         try ledger.take(TestChannel(1, title: "news"))
-        guard case .declined(.stillServed("news")) = try ledger.ask(.forget(ChannelSelector("news"), operatorWord))
+        guard
+            case .declined(.stillServed("news")) = try ledger.ask(
+                .forget(ChannelSelector("news"), operatorWord))
         else { throw TestFailure() }
     }
 
@@ -184,7 +188,8 @@ struct JoiningTests {
         #expect(try ledger.published(leave) == .refused(.notPermitted))
         var two = news
         two.moreOwners = [(member("carol"), TestChannel(3).ownerKey)]
-        _ = try ledger.ask(.putRecord(LedgerCommand.PutRecord(owner: news.owner, record: two.record(version: 2))))
+        _ = try ledger.ask(
+            .putRecord(LedgerCommand.PutRecord(owner: news.owner, record: two.record(version: 2))))
         #expect(try ledger.published(leave) == .stored(sequence: 1))
         guard case .refused(.memberRemoved) = try ledger.ask(news.attach()),
             case .attached(let carol) = try ledger.ask(news.attach(member("carol")))
@@ -198,7 +203,8 @@ struct JoiningTests {
         two.moreOwners = [(member("carol"), TestChannel(3).ownerKey)]
         func put(_ channel: TestChannel, _ version: Int64) throws -> LedgerBatch {
             ledger.perform(
-                .putRecord(LedgerCommand.PutRecord(owner: news.owner, record: try channel.record(version: version))),
+                .putRecord(
+                    LedgerCommand.PutRecord(owner: news.owner, record: try channel.record(version: version))),
                 now: 1)
         }
         _ = try put(two, 2)
@@ -207,13 +213,16 @@ struct JoiningTests {
         guard case .membershipEnded(news.id, member("carol"), .memberRemoved)? = batch.notices.first else {
             throw TestFailure()
         }
-        guard case .refused(.memberRemoved) = try ledger.ask(news.attach(member("carol"))) else { throw TestFailure() }
+        guard case .refused(.memberRemoved) = try ledger.ask(news.attach(member("carol"))) else {
+            throw TestFailure()
+        }
     }
 
     @Test("the channel's member limit holds at the limit and one beyond")
     func full() throws {
         ledger.options.membersPerChannelMax = 3
-        guard case .joined = try ledger.ask(news.join("a", seed: 11)), case .joined = try ledger.ask(news.join("b", seed: 12)),
+        guard case .joined = try ledger.ask(news.join("a", seed: 11)),
+            case .joined = try ledger.ask(news.join("b", seed: 12)),
             case .refused(.channelFull) = try ledger.ask(news.join("c", seed: 13)),
             case .joined = try ledger.ask(news.join("a", seed: 11))
         else { throw TestFailure() }

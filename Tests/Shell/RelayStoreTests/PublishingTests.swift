@@ -42,7 +42,9 @@ struct PublishingTests {
         var body = ByteReader(try frame.len16())
         #expect(try body.int64() == 1)
         let elements = try Body.decode(body.tail(), crypto: testCrypto)
-        guard elements.count == 1, case .success(.forward(let forward)) = elements[0] else { throw TestFailure() }
+        guard elements.count == 1, case .success(.forward(let forward)) = elements[0] else {
+            throw TestFailure()
+        }
         #expect(forward.timestamp == 1234)
         #expect(forward.sender == .member(news.owner, name: "alice"))
         guard case .publish(let publish) = news.post("a", text: "hi") else { throw TestFailure() }
@@ -78,7 +80,8 @@ struct PublishingTests {
         _ = try ledger.published(news.post("a", text: secret))
         _ = try ledger.published(
             news.publish(
-                "a2", .edit(MessageID(bytes: Array("a".utf8))!, asGroup: false), tag: "x.msg.update", body: secret))
+                "a2", .edit(MessageID(bytes: Array("a".utf8))!, asGroup: false), tag: "x.msg.update",
+                body: secret))
         _ = try ledger.published(news.post("b"))
         let id = try #require(MessageID(bytes: Array("a".utf8)))
         let delete = news.publish("c", .delete(id, of: nil), tag: "x.msg.del")
@@ -98,7 +101,9 @@ struct PublishingTests {
 
     private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
         guard bytes.count >= part.count else { return false }
-        return (0...bytes.count - part.count).contains { bytes[$0] == part[0] && bytes[$0...].starts(with: part) }
+        return (0...bytes.count - part.count).contains {
+            bytes[$0] == part[0] && bytes[$0...].starts(with: part)
+        }
     }
 
     @Test("a message deleted before it came is kept out")
@@ -141,12 +146,16 @@ struct PublishingTests {
         let remove = news.publish("r", .remove(member("bob"), eraseMessages: false), tag: "x.grp.mem.del")
         #expect(try ledger.published(remove) == .stored(sequence: 1))
         #expect(try ledger.published(news.post("a", by: member("bob"))) == .refused(.memberRemoved))
-        guard case .refused(.memberRemoved) = try ledger.ask(news.attach(member("bob"))) else { throw TestFailure() }
+        guard case .refused(.memberRemoved) = try ledger.ask(news.attach(member("bob"))) else {
+            throw TestFailure()
+        }
     }
 
     @Test("the time of entries never goes back, whatever the clock does")
     func time() throws {
-        let batch = ledger.perform(news.post("a"), now: 1000).notices + ledger.perform(news.post("b"), now: 900).notices
+        let batch =
+            ledger.perform(news.post("a"), now: 1000).notices
+            + ledger.perform(news.post("b"), now: 900).notices
         let times = batch.compactMap { notice in
             if case .appended(let entry) = notice { entry.time } else { nil }
         }
@@ -167,7 +176,8 @@ struct PublishingTests {
         #expect(try ledger.published(news.post("a", signed: false)) == .refused(.signatureRequired))
         #expect(try ledger.published(news.post("b", signed: true)) == .stored(sequence: 2))
         let loose = news.publish(
-            "q", .changePreferences, tag: "x.grp.prefs", replacement: .preferences(GroupPreferences(signMessages: .off)))
+            "q", .changePreferences, tag: "x.grp.prefs",
+            replacement: .preferences(GroupPreferences(signMessages: .off)))
         #expect(try ledger.published(loose) == .stored(sequence: 3))
         #expect(try ledger.published(news.post("c", signed: false)) == .stored(sequence: 4))
     }

@@ -27,7 +27,8 @@ struct ReaderTests {
     private func erase(_ numbers: [Int]) throws {
         for number in numbers {
             let id = try #require(MessageID(bytes: Array("m\(number)".utf8)))
-            _ = try ledger.published(news.publish("d\(number)", .delete(id, of: nil), tag: "x.msg.del"), now: 9000)
+            _ = try ledger.published(
+                news.publish("d\(number)", .delete(id, of: nil), tag: "x.msg.del"), now: 9000)
         }
     }
 
@@ -57,7 +58,9 @@ struct ReaderTests {
         }
     }
 
-    @Test("pages are contiguous over erased and pruned ranges, whatever their size", arguments: [1, 200, 500, 1 << 20])
+    @Test(
+        "pages are contiguous over erased and pruned ranges, whatever their size",
+        arguments: [1, 200, 500, 1 << 20])
     func contiguous(maxBytes: Int) throws {
         try post(1...30)
         try erase([3, 12, 13, 14, 29, 30])
@@ -80,7 +83,11 @@ struct ReaderTests {
         // Removal with messages erases what is stored of the member after its own entry.
         let roster = LedgerCommand.ApplyRoster(
             channel: news.id, owner: news.owner, version: 0, digest: [UInt8](repeating: 0, count: 64),
-            entries: [Roster.Entry(member: member("bob"), key: key(.init(seed: [UInt8](repeating: 9, count: 32))), role: .member)])
+            entries: [
+                Roster.Entry(
+                    member: member("bob"), key: key(.init(seed: [UInt8](repeating: 9, count: 32))),
+                    role: .member)
+            ])
         _ = try ledger.ask(.applyRoster(roster))
         _ = try ledger.published(news.post("b1", by: member("bob")))
         _ = try ledger.published(news.post("b2", by: member("bob")))
@@ -147,7 +154,9 @@ struct ReaderTests {
 
     // MARK: History
 
-    private func history(_ question: RelayReader.HistoryQuestion, limit: Int) throws -> (sequences: [Int64], more: Bool) {
+    private func history(_ question: RelayReader.HistoryQuestion, limit: Int) throws -> (
+        sequences: [Int64], more: Bool
+    ) {
         let page = try #require(try reader.history(news.id, question, limit: limit))
         return (page.messages.map(\.sequence), page.more)
     }
@@ -169,7 +178,9 @@ struct ReaderTests {
             let stored = [1, 2, 3, 4] + Array(12...20).map { Int64($0) }
             let before = stored.filter { 1000 + $0 < time }
             let after = stored.filter { 1000 + $0 >= time }
-            #expect(try history(.beforeTime(time), limit: 3) == (Array(before.suffix(3)), before.count > 3), "\(time)")
+            #expect(
+                try history(.beforeTime(time), limit: 3) == (Array(before.suffix(3)), before.count > 3),
+                "\(time)")
             // The seven deletions lie at 9000, after all of these.
             let following = (after + Array(21...27)).prefix(3)
             #expect(try history(.fromTime(time), limit: 3).sequences == Array(following), "\(time)")

@@ -42,11 +42,14 @@ struct RefusalTests {
             return
         }
         #expect(entry.sequence == 2)
-        guard case .forward(let forward) = try Element.decode(Array(entry.frame[15...])) else { throw TestFailure() }
+        guard case .forward(let forward) = try Element.decode(Array(entry.frame[15...])) else {
+            throw TestFailure()
+        }
         #expect(forward.sender == .member(relay.memberID, name: "relay"))
         let signed = try SignedElement(forward.inner)
         #expect(
-            signed.check(channel: news.id, member: relay.memberID, key: relay.memberKey, verify: testCrypto.verify)
+            signed.check(
+                channel: news.id, member: relay.memberID, key: relay.memberKey, verify: testCrypto.verify)
                 == .valid)
         #expect(try Event.decode(json: signed.json).tag == .grpLeave)
         #expect(try Event.decode(json: signed.json).messageID != nil)
@@ -72,7 +75,9 @@ struct RefusalTests {
         else { throw TestFailure() }
     }
 
-    @Test("every later invitation is answered rejoin_rejected, from any owner, with any relay id, and after a crash")
+    @Test(
+        "every later invitation is answered rejoin_rejected, from any owner, with any relay id, and after a crash"
+    )
     func sticks() throws {
         var news = news
         let other = TestChannel(3)
@@ -88,7 +93,8 @@ struct RefusalTests {
             LedgerCommand.Invite(
                 channel: news.id, linkOwner: member("carol"),
                 invitation: InvitationCheck.Invitation(
-                    owner: member("carol"), relayMember: member("relay3"), linkedChannel: news.id, isSigned: true),
+                    owner: member("carol"), relayMember: member("relay3"), linkedChannel: news.id,
+                    isSigned: true),
                 ownerName: "carol", record: try news.record(version: 2)))
         try expectRejoinRejected(ledger, byCarol)
 
@@ -105,13 +111,16 @@ struct RefusalTests {
     func survivesCleaning() throws {
         try ledger.take(news)
         _ = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
-        guard case .done = try ledger.ask(.forget(ChannelSelector("news"), operatorWord)) else { throw TestFailure() }
+        guard case .done = try ledger.ask(.forget(ChannelSelector("news"), operatorWord)) else {
+            throw TestFailure()
+        }
         #expect(try ledger.status(of: news) == .rejected)
         try expectRejoinRejected(ledger, news.invite(record: news.record()))
         ledger.close()
 
         let database = try Database(path: directory.path + "/relay.db", mode: .readWrite)
-        for table in try database.query("SELECT name FROM pragma_table_list WHERE type = 'table'", [], { $0.text(0) })
+        for table in try database.query(
+            "SELECT name FROM pragma_table_list WHERE type = 'table'", [], { $0.text(0) })
         where !["meta", "refusals"].contains(table) && !table.hasPrefix("sqlite_") {
             try database.run("DELETE FROM \(table)")
         }
@@ -160,7 +169,9 @@ struct RefusalTests {
     @Test("allow on a channel that is not refused changes nothing and says so")
     func allowNothing() throws {
         try ledger.take(news)
-        guard case .declined(.notRejected("news")) = try ledger.ask(.allow(ChannelSelector("news"), operatorWord)),
+        guard
+            case .declined(.notRejected("news")) = try ledger.ask(
+                .allow(ChannelSelector("news"), operatorWord)),
             case .declined(.unknownChannel("nothing", _)) = try ledger.ask(
                 .allow(ChannelSelector("nothing"), operatorWord))
         else { throw TestFailure() }
@@ -172,7 +183,9 @@ struct RefusalTests {
         try ledger.take(news)
         _ = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
         _ = try ledger.ask(.forget(ChannelSelector("news"), operatorWord))
-        guard case .done = try ledger.ask(.allow(ChannelSelector("news"), operatorWord)) else { throw TestFailure() }
+        guard case .done = try ledger.ask(.allow(ChannelSelector("news"), operatorWord)) else {
+            throw TestFailure()
+        }
         #expect(try ledger.channels().isEmpty)
         try ledger.take(news)
     }
@@ -181,7 +194,9 @@ struct RefusalTests {
     func leaveTwice() throws {
         try ledger.take(news)
         _ = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
-        guard case .declined(.alreadyRejected("news")) = try ledger.ask(.leave(ChannelSelector("news"), operatorWord)),
+        guard
+            case .declined(.alreadyRejected("news")) = try ledger.ask(
+                .leave(ChannelSelector("news"), operatorWord)),
             case .declined(.unknownChannel) = try ledger.ask(.leave(ChannelSelector("olds"), operatorWord))
         else { throw TestFailure() }
         guard case .audit(let audit) = try ledger.ask(.listAudit(limit: 10)) else { throw TestFailure() }
@@ -191,7 +206,9 @@ struct RefusalTests {
     @Test("leaving ends a waiting invitation with a reject to its owner")
     func leavePending() throws {
         ledger.options.admission = .manual
-        guard case .invitation(.hold) = try ledger.ask(news.invite(record: news.record())) else { throw TestFailure() }
+        guard case .invitation(.hold) = try ledger.ask(news.invite(record: news.record())) else {
+            throw TestFailure()
+        }
         let batch = ledger.perform(.leave(ChannelSelector("news"), operatorWord), now: 1)
         guard case .done? = batch.replies.first,
             case .invitationDecided(news.id, news.owner, .reject(.rejoinRejected))? = batch.notices.first

@@ -21,7 +21,8 @@ struct SchemaTests {
     @Test("a migration that has shipped never changes", arguments: Schema.steps.map(\.version))
     func immutable(version: Int32) throws {
         let step = try #require(Schema.steps.first { $0.version == version })
-        let digest = Sodium.sha256(Array(step.sql.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let digest = Sodium.sha256(Array(step.sql.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+            .joined()
         #expect(SchemaTests.shipped[version] == digest)
     }
 
@@ -58,16 +59,22 @@ struct SchemaTests {
     @Test("every foreign key has an index that begins with it")
     func indexedForeignKeys() throws {
         let (directory, database) = try database()
-        let tables = try database.query("SELECT name FROM pragma_table_list WHERE type = 'table'") { $0.text(0) }
+        let tables = try database.query("SELECT name FROM pragma_table_list WHERE type = 'table'") {
+            $0.text(0)
+        }
         for table in tables {
-            let keys = try database.query("SELECT \"from\" FROM pragma_foreign_key_list(?)", [.text(table)]) { $0.text(0) }
+            let keys = try database.query("SELECT \"from\" FROM pragma_foreign_key_list(?)", [.text(table)]) {
+                $0.text(0)
+            }
             var leading = try database.query(
                 """
                 SELECT (SELECT name FROM pragma_index_info(list.name) WHERE seqno = 0)
                 FROM pragma_index_list(?) AS list WHERE partial = 0
                 """, [.text(table)]
             ) { $0.text(0) }
-            leading += try database.query("SELECT name FROM pragma_table_info(?) WHERE pk = 1", [.text(table)]) {
+            leading += try database.query(
+                "SELECT name FROM pragma_table_info(?) WHERE pk = 1", [.text(table)]
+            ) {
                 $0.text(0)
             }
             for key in keys { #expect(leading.contains(key), "\(table).\(key)") }
