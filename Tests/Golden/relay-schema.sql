@@ -16,6 +16,7 @@ CREATE TABLE channels (
         ('invited', 'accepted', 'acknowledged_roster', 'active', 'inactive', 'rejected')),
     status_at INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    log_nonce BLOB NOT NULL CHECK (length(log_nonce) = 8),
     deleted INTEGER NOT NULL DEFAULT 0,
     record_version INTEGER NOT NULL,
     record BLOB NOT NULL,

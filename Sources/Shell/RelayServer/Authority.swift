@@ -61,7 +61,7 @@ final class Authority {
             relay?.log.flushSuppressed()
             if Clock.monotonicNanoseconds() >= nextMaintenance {
                 nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
-                if ledger.wantsMaintenance || messages.isEmpty { ledger.maintain() }
+                if ledger.wantsMaintenance || messages.isEmpty { ledger.maintain(now: Clock.nowSeconds()) }
             }
         }
         ledger.close()

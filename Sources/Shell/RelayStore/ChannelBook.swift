@@ -8,6 +8,8 @@ import SodiumCrypto
 final class ChannelState {
     let row: Int64
     let id: ChannelID
+    /// Drawn when the row was made: a channel that was forgotten and came back has another log.
+    let logNonce: [UInt8]
     var name: String
     var admission: Admission
     /// An owner published `x.grp.del`.
@@ -31,11 +33,12 @@ final class ChannelState {
     var isDirty = false
 
     init(
-        row: Int64, id: ChannelID, name: String, admission: Admission, record: [UInt8], recordVersion: Int64,
-        profile: ProfileView
+        row: Int64, id: ChannelID, logNonce: [UInt8], name: String, admission: Admission, record: [UInt8],
+        recordVersion: Int64, profile: ProfileView
     ) {
         self.row = row
         self.id = id
+        self.logNonce = logNonce
         self.name = name
         self.admission = admission
         self.deleted = false
@@ -93,16 +96,17 @@ final class ChannelBook {
         }
         let found = try database.first(
             """
-            SELECT channel, name, status, deleted, record_version, record, profile, relay_member_id, relay_key_seed,
-                roster_version, member_count, log_first, log_head, log_count, log_bytes, log_time,
-                EXISTS (SELECT 1 FROM refusals WHERE refusals.channel_id = channels.channel_id)
+            SELECT channel, name, status, deleted, record_version, record, profile, relay_member_id,
+                relay_key_seed, roster_version, member_count, log_first, log_head, log_count, log_bytes,
+                log_time,
+                EXISTS (SELECT 1 FROM refusals WHERE refusals.channel_id = channels.channel_id), log_nonce
             FROM channels WHERE channel_id = ?
             """, [.blob(id.bytes)]
         ) { row in
             // Either of the two marks of a refusal is enough.
             let stored = Admission.State(rawValue: row.text(2)) ?? .inactive
             let state = ChannelState(
-                row: row.int64(0), id: id, name: row.text(1),
+                row: row.int64(0), id: id, logNonce: row.blob(17), name: row.text(1),
                 admission: Admission(row.bool(16) ? .rejected : stored),
                 record: row.blob(5), recordVersion: row.int64(4), profile: ProfileView(json: row.blob(6)))
             state.deleted = row.bool(3)
@@ -128,18 +132,22 @@ final class ChannelBook {
         now: Int64
     ) throws(SQLiteError) -> ChannelState {
         let name = try freeName(for: profile.title)
+        let nonce = Sodium.random(8)
         try database.run(
             """
-            INSERT INTO channels (channel_id, name, title, status, status_at, created_at, record_version, record, profile)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO channels (channel_id, name, title, status, status_at, created_at, record_version,
+                record, profile, log_nonce)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .blob(id.bytes), .text(name), .text(profile.title), .text(admission.state.rawValue),
                 .integer(now), .integer(now),
                 .integer(recordVersion), .blob(record), .blob(profile.json),
+                .blob(nonce),
             ])
         let state = ChannelState(
-            row: database.lastInsertedRowID, id: id, name: name, admission: admission, record: record,
+            row: database.lastInsertedRowID, id: id, logNonce: nonce, name: name, admission: admission,
+            record: record,
             recordVersion: recordVersion, profile: profile)
         loaded[id] = state
         return state
@@ -149,8 +157,8 @@ final class ChannelBook {
     func save(_ state: ChannelState, statusAt now: Int64? = nil) throws(SQLiteError) {
         try database.run(
             """
-            UPDATE channels SET status = ?, status_at = coalesce(?, status_at), deleted = ?, record_version = ?,
-                record = ?, relay_member_id = ?, relay_key_seed = ?, roster_version = ?
+            UPDATE channels SET status = ?, status_at = coalesce(?, status_at), deleted = ?,
+                record_version = ?, record = ?, relay_member_id = ?, relay_key_seed = ?, roster_version = ?
             WHERE channel = ?
             """,
             [
@@ -167,8 +175,8 @@ final class ChannelBook {
         for state in loaded.values where state.isDirty {
             try database.run(
                 """
-                UPDATE channels SET profile = ?, title = ?, member_count = ?, log_first = ?, log_head = ?, log_count = ?,
-                    log_bytes = ?, log_time = ?
+                UPDATE channels SET profile = ?, title = ?, member_count = ?, log_first = ?, log_head = ?,
+                    log_count = ?, log_bytes = ?, log_time = ?
                 WHERE channel = ?
                 """,
                 [
@@ -194,7 +202,7 @@ final class ChannelBook {
 
     /// `title`, or `title_1`, `title_2`… where others have it. Refused channels keep their names as well.
     private func freeName(for title: String) throws(SQLiteError) -> String {
-        let base = title.isEmpty ? "channel" : title
+        let base = ChannelName.make(from: title)
         var candidate = base
         var suffix = 0
         while try isTaken(candidate) {
@@ -206,8 +214,10 @@ final class ChannelBook {
 
     private func isTaken(_ name: String) throws(SQLiteError) -> Bool {
         try database.first(
-            "SELECT 1 WHERE EXISTS (SELECT 1 FROM channels WHERE name = ?1) OR EXISTS (SELECT 1 FROM refusals WHERE name = ?1)",
-            [.text(name)]
+            """
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM channels WHERE name = ?1)
+                OR EXISTS (SELECT 1 FROM refusals WHERE name = ?1)
+            """, [.text(name)]
         ) { _ in true } ?? false
     }
 }

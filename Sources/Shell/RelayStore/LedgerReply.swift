@@ -210,7 +210,7 @@ package enum LedgerNotice: Sendable {
     case membershipEnded(ChannelID, MemberID, LinkErrorCode)
     /// A member's role is another one now.
     case roleChanged(ChannelID, MemberID, Role)
-    /// Close the channel's links with the code; owners on control links get the reject first where there is one.
+    /// Close the channel's links with the code; owners on control links get the reject first if there is one.
     case channelEnded(ChannelID, LinkErrorCode, InvitationRefusal?)
     /// The operator decided a waiting invitation: answer the owner where connected.
     case invitationDecided(ChannelID, owner: MemberID, InvitationReply)

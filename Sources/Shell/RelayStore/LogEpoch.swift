@@ -2,7 +2,7 @@ import PosixKit
 import SQLiteKit
 import SodiumCrypto
 
-/// The name of this database's log, which changes when the database may have gone back in time.
+/// The name of this database's logs, which changes when the database may have gone back in time.
 ///
 /// A restored copy repeats sequences that readers have seen with other content, so their cursors must stop
 /// meaning anything. Two marks tell a copy from the original: a nonce kept both in the database and in a file
@@ -34,6 +34,11 @@ enum LogEpoch {
         return epoch
     }
 
+    /// The epoch of one channel's log: another one also when the channel was forgotten and came back.
+    static func ofLog(_ channel: ChannelState, in epoch: [UInt8]) -> [UInt8] {
+        Array(Sodium.sha256(epoch + channel.logNonce).prefix(8))
+    }
+
     /// Draws a new nonce, first in the database, then in the file.
     static func renew(_ database: Database, in directory: StateDirectory) throws {
         let nonce = Array(Sodium.random(16).map { hex($0) }.joined().utf8)
@@ -59,7 +64,10 @@ enum LogEpoch {
 
     private static func set(_ name: String, _ value: [UInt8], _ database: Database) throws(SQLiteError) {
         try database.run(
-            "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            """
+            INSERT INTO meta (name, value) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """,
             [.text(name), .blob(value)])
     }
 

@@ -112,13 +112,13 @@ struct LogTable {
 
     @discardableResult
     private func remove(
-        _ where_: String, _ values: [SQLiteValue], in channel: ChannelState
+        _ condition: String, _ values: [SQLiteValue], in channel: ChannelState
     ) throws(SQLiteError) -> Int64? {
         let (size, last): (Int64, Int64?) =
             try database.first(
-                "SELECT coalesce(sum(length(frame)), 0), max(sequence) FROM log WHERE \(where_)", values
+                "SELECT coalesce(sum(length(frame)), 0), max(sequence) FROM log WHERE \(condition)", values
             ) { ($0.int64(0), $0.int64OrNil(1)) } ?? (0, nil)
-        let removed = try database.run("DELETE FROM log WHERE \(where_)", values)
+        let removed = try database.run("DELETE FROM log WHERE \(condition)", values)
         channel.count -= Int64(removed)
         channel.bytes -= size
         channel.isDirty = true
@@ -172,7 +172,7 @@ struct LogTable {
 
     /// The newest sequence among entries older than a time; nil when there is none.
     func newestBefore(time: Int64, in channel: ChannelState) throws(SQLiteError) -> Int64? {
-        try LogSearch(database: database, channel: channel.row).lastSequence(before: time, head: channel.head)
+        try LogSearch(database: database, channel: channel.row).lastSequence(before: time)
     }
 }
 
@@ -184,51 +184,6 @@ package struct Pruned: Equatable, Sendable {
     package static func += (left: inout Pruned, right: Pruned) {
         left.messages += right.messages
         left.bytes += right.bytes
-    }
-}
-
-/// Finds a place in a log by time. Times rise with the sequence, so no index is needed.
-struct LogSearch {
-    let database: Database
-    let channel: Int64
-
-    /// The newest stored sequence whose time is before `time`. Cost: O(log n) look-ups.
-    func lastSequence(before time: Int64, head: Int64) throws(SQLiteError) -> Int64? {
-        guard var low = try edge("ORDER BY sequence LIMIT 1"), low.time < time else { return nil }
-        guard let high = try edge("ORDER BY sequence DESC LIMIT 1") else { return nil }
-        if high.time < time { return high.sequence }
-        // low is before the time, `end` is not.
-        var end = high.sequence
-        while end - low.sequence > 1 {
-            let middle = low.sequence + (end - low.sequence) / 2
-            let found = try database.first(
-                "SELECT sequence, time FROM log WHERE channel = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1",
-                [.integer(channel), .integer(middle)]
-            ) { (sequence: $0.int64(0), time: $0.int64(1)) }
-            guard let found else { return low.sequence }
-            if found.time < time {
-                // Nothing is stored between `found` and `middle`.
-                if found.sequence == low.sequence {
-                    let next = try database.first(
-                        "SELECT sequence, time FROM log WHERE channel = ? AND sequence > ? ORDER BY sequence LIMIT 1",
-                        [.integer(channel), .integer(middle)]
-                    ) { (sequence: $0.int64(0), time: $0.int64(1)) }
-                    guard let next, next.time < time else { return low.sequence }
-                    low = next
-                } else {
-                    low = found
-                }
-            } else {
-                end = found.sequence
-            }
-        }
-        return low.sequence
-    }
-
-    private func edge(_ order: String) throws(SQLiteError) -> (sequence: Int64, time: Int64)? {
-        try database.first("SELECT sequence, time FROM log WHERE channel = ? \(order)", [.integer(channel)]) {
-            (sequence: $0.int64(0), time: $0.int64(1))
-        }
     }
 }
 

@@ -14,7 +14,10 @@ extension RelayLedger {
     ) throws(SQLiteError) -> LedgerReply {
         if let id = selector.id, let target = try target(id) { return try body(target) }
         let named = try database.query(
-            "SELECT channel_id FROM channels WHERE name = ?1 UNION SELECT channel_id FROM refusals WHERE name = ?1",
+            """
+            SELECT channel_id FROM channels WHERE name = ?1
+            UNION SELECT channel_id FROM refusals WHERE name = ?1
+            """,
             [.text(selector.name)]
         ) { ChannelID(bytes: $0.blob(0)) }.compactMap { $0 }
         if named.count == 1, let target = try target(named[0]) { return try body(target) }

@@ -48,7 +48,8 @@ extension RelayLedger {
             return .refused(.unknownMember)
         }
         guard member.view.status == .current else { return .refused(.memberRemoved) }
-        let window = LogWindow(epoch: epoch, first: channel.first, head: channel.head)
+        let window = LogWindow(
+            epoch: LogEpoch.ofLog(channel, in: epoch), first: channel.first, head: channel.head)
         let resume = try window.resolve(attach.start) { (count: Int) throws(SQLiteError) in
             try log.newest(min(count, Limits.newSubscriberHistoryMax), in: channel)
         }

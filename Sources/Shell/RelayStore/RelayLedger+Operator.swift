@@ -32,7 +32,10 @@ extension RelayLedger {
                 channel.admission = admission
                 try book.save(channel, statusAt: now)
                 try database.run(
-                    "INSERT INTO refusals (channel_id, name, reason, refused_at, refused_by) VALUES (?, ?, ?, ?, ?)",
+                    """
+                    INSERT INTO refusals (channel_id, name, reason, refused_at, refused_by)
+                    VALUES (?, ?, ?, ?, ?)
+                    """,
                     [
                         .blob(target.id.bytes), .text(target.name), .text(word.reason ?? ""), .integer(now),
                         .text(word.actor),
@@ -120,7 +123,8 @@ extension RelayLedger {
             try book.delete(channel)
             try database.run(
                 """
-                INSERT INTO turned_down (channel_id, relay_member_id, words, turned_down_at) VALUES (?, ?, ?, ?)
+                INSERT INTO turned_down (channel_id, relay_member_id, words, turned_down_at)
+                VALUES (?, ?, ?, ?)
                 ON CONFLICT (channel_id) DO UPDATE SET relay_member_id = excluded.relay_member_id,
                     words = excluded.words, turned_down_at = excluded.turned_down_at
                 """,
@@ -208,6 +212,13 @@ extension RelayLedger {
                 if let id, let channel = try book.find(id) { pruned += try prune(channel, now) }
             }
         }
+        try trimLists()
+        needsScrubbing = needsScrubbing || pruned.messages > 0
+        return .pruned(pruned)
+    }
+
+    /// Keeps the lists that only operators fill from growing for ever.
+    func trimLists() throws(SQLiteError) {
         try database.run(
             "DELETE FROM audit WHERE audit <= (SELECT max(audit) FROM audit) - ?",
             [.integer(options.auditRowsMax)])
@@ -216,11 +227,10 @@ extension RelayLedger {
             DELETE FROM turned_down WHERE turned_down_at < (
                 SELECT turned_down_at FROM turned_down ORDER BY turned_down_at DESC LIMIT 1 OFFSET ?)
             """, [.integer(options.pendingInvitationsMax)])
-        needsScrubbing = needsScrubbing || pruned.messages > 0
-        return .pruned(pruned)
     }
 
-    private func prune(_ channel: ChannelState, _ now: Int64) throws(SQLiteError) -> Pruned {
+    /// Brings one channel's log and tombstones down to what is kept.
+    func prune(_ channel: ChannelState, _ now: Int64) throws(SQLiteError) -> Pruned {
         try log.boundTombstones(in: channel)
         if !channel.admission.isServing {
             let since = try number(

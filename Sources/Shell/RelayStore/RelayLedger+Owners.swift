@@ -144,7 +144,9 @@ extension RelayLedger {
     ) throws(SQLiteError) -> ChannelState? {
         if let channel = known {
             channel.admission = admission
-            if let record = invite.record, record.version >= channel.recordVersion {
+            if let record = invite.record,
+                record.version > channel.recordVersion || record.bytes == channel.record
+            {
                 channel.record = record.bytes
                 channel.recordVersion = record.version
                 channel.take(ProfileView(record))

@@ -35,6 +35,8 @@ package final class RelayLedger {
     var notices: [LedgerNotice] = []
     /// Erased text still stands in the write-ahead log.
     var needsScrubbing = false
+    /// Where the sweep through all channels has come to.
+    var sweptThrough: Int64 = 0
 
     /// Opens the state in a directory, creating it when there is none, and holds its lock until `close`.
     package init(directory: String, options: LedgerOptions = LedgerOptions()) throws(RelayStoreError) {
@@ -162,8 +164,10 @@ package final class RelayLedger {
     /// What the database holds, without pages that are free in it.
     func usedBytes() throws(SQLiteError) -> Int64 {
         try number(
-            "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-        )
+            """
+            SELECT (page_count - freelist_count) * page_size
+            FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+            """)
     }
 
     func number(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int64 {
@@ -173,46 +177,6 @@ package final class RelayLedger {
     /// How long a batch waits for a lock that another program holds on the database.
     package func setBusyTimeout(milliseconds: Int) {
         database.setBusyTimeout(milliseconds: milliseconds)
-    }
-
-    // MARK: Between batches
-
-    /// Gives freed pages back to the disk and wipes erased text out of the write-ahead log.
-    ///
-    /// Call it now and then, and after pruning. A reader in the middle of a page only makes it do less.
-    package func maintain() {
-        _ = try? database.execute("PRAGMA incremental_vacuum(2000)")
-        let result = try? database.checkpoint(.truncate)
-        if result != nil { needsScrubbing = false }
-    }
-
-    /// Whether text that was erased still stands in the write-ahead log.
-    package var wantsMaintenance: Bool { needsScrubbing }
-
-    /// Writes a whole copy of the database, checked, for use in another directory.
-    package func backup(to path: String) throws(RelayStoreError) {
-        try storing(path) {
-            let unfinished = path + ".new"
-            try Posix.removeFile(unfinished)
-            try Posix.writeFileAtomically(unfinished, [], mode: 0o600)
-            let copy = try Database(path: unfinished, mode: .readWrite)
-            let work = try Backup(from: database, to: copy)
-            while try work.step(pages: 1000) == .more {}
-            try copy.setPragma("journal_mode", to: "DELETE")
-            try LogEpoch.markCopy(copy)
-            let faults = try copy.quickCheck()
-            copy.close()
-            guard faults.isEmpty else {
-                throw RelayStoreError.corrupt(path: directory, reason: faults.joined(separator: "; "))
-            }
-            try Posix.rename(unfinished, to: path)
-            try Posix.syncDirectory(of: path)
-        }
-    }
-
-    /// Checks the structure of the database. Shape: one line a fault, empty when it is sound.
-    package func check() throws(RelayStoreError) -> [String] {
-        try storing(database.path) { try database.quickCheck() }
     }
 
     /// Lets go of the database, leaving it clean, and of the directory. Nothing may be asked afterwards.

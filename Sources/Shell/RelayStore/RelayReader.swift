@@ -145,10 +145,10 @@ package final class RelayReader {
             (isForward, from) = (false, sequence)
         case .beforeTime(let time):
             (isForward, from) = (
-                false, try search.lastSequence(before: time, head: log.head).map { $0 + 1 } ?? 0
+                false, try search.lastSequence(before: time).map { $0 + 1 } ?? 0
             )
         case .fromTime(let time):
-            (isForward, from) = (true, try search.lastSequence(before: time, head: log.head) ?? 0)
+            (isForward, from) = (true, try search.lastSequence(before: time) ?? 0)
         }
         let condition = isForward ? "sequence > ? ORDER BY sequence" : "sequence < ? ORDER BY sequence DESC"
         let wanted = min(max(limit, 1), Limits.historyPageMax)
@@ -169,6 +169,31 @@ package final class RelayReader {
         }
         if !isForward { page.messages.reverse() }
         return page
+    }
+
+    // MARK: Backup
+
+    /// Writes a whole copy of the database as it is now, checked.
+    ///
+    /// It may be put to work in another directory, or by `Restore`. The ledger goes on writing meanwhile. The file appears under its name only when it is whole.
+    package func backup(to path: String) throws(RelayStoreError) {
+        try storing(path) {
+            let unfinished = path + ".new"
+            try Posix.removeFile(unfinished)
+            try Posix.writeFileAtomically(unfinished, [], mode: 0o600)
+            let copy = try Database(path: unfinished, mode: .readWrite)
+            // One step: a copy in several would begin again with every write of the ledger.
+            _ = try Backup(from: database, to: copy).step()
+            try copy.setPragma("journal_mode", to: "DELETE")
+            try LogEpoch.markCopy(copy)
+            let faults = try copy.quickCheck()
+            copy.close()
+            guard faults.isEmpty else {
+                throw RelayStoreError.corrupt(path: database.path, reason: faults.joined(separator: "; "))
+            }
+            try Posix.rename(unfinished, to: path)
+            try Posix.syncDirectory(of: path)
+        }
     }
 
     // MARK: Members

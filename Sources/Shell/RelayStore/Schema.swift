@@ -21,8 +21,8 @@ package enum Schema {
             value BLOB NOT NULL
         ) STRICT, WITHOUT ROWID;
 
-        -- The operator's word on a channel. Keyed by the channel id alone and referring to nothing, so that it
-        -- outlives whatever else is known of the channel.
+        -- The operator's word on a channel. Keyed by the channel id alone and referring to nothing, so that
+        -- it outlives whatever else is known of the channel.
         CREATE TABLE refusals (
             channel_id BLOB PRIMARY KEY CHECK (length(channel_id) = 32),
             name TEXT NOT NULL,
@@ -48,6 +48,7 @@ package enum Schema {
                 ('invited', 'accepted', 'acknowledged_roster', 'active', 'inactive', 'rejected')),
             status_at INTEGER NOT NULL,
             created_at INTEGER NOT NULL,
+            log_nonce BLOB NOT NULL CHECK (length(log_nonce) = 8),
             deleted INTEGER NOT NULL DEFAULT 0,
             record_version INTEGER NOT NULL,
             record BLOB NOT NULL,
@@ -96,8 +97,8 @@ package enum Schema {
             PRIMARY KEY (channel, member_id)
         ) STRICT, WITHOUT ROWID;
 
-        -- frame: the whole DELIVER frame, ready to send. A sequence between log_first and log_head that has no row
-        -- was erased; one below log_first was pruned.
+        -- frame: the whole DELIVER frame, ready to send. A sequence between log_first and log_head that has
+        -- no row was erased; one below log_first was pruned.
         CREATE TABLE log (
             entry INTEGER PRIMARY KEY,
             channel INTEGER NOT NULL REFERENCES channels ON DELETE CASCADE,

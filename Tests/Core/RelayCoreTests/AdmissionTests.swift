@@ -40,7 +40,7 @@ struct AdmissionTests {
         }
     }
 
-    /// One line a pair: from, event, to, answer. An absent pair changes nothing and is listed by its answer below.
+    /// One line a pair: from, event, to, answer.
     static let table: [(State, Event, State, String)] = {
         let rejoin = "reject(RelayCore.InvitationRefusal.rejoinRejected)"
         let closed = "reject(RelayCore.InvitationRefusal.notAccepting)"

@@ -62,7 +62,7 @@ struct PublishRulesTests {
             intent: .remove(bob, eraseMessages: true), tag: .grpMemDel, role: .admin,
             found: .member(.moderator)),
         Case(
-            intent: .remove(bob, eraseMessages: false), tag: .grpMemDel, role: .owner, found: .member(.owner)),
+            intent: .remove(bob, eraseMessages: true), tag: .grpMemDel, role: .owner, found: .member(.owner)),
     ]
 
     @Test("each event is for the roles that the table names, and for nobody below", arguments: table)
@@ -203,9 +203,9 @@ struct PublishRulesTests {
 
     @Test("nobody removes themselves, and a moderator not an equal")
     func removals() {
-        let self_ = PublishIntent.remove(PublishRulesTests.alice, eraseMessages: false)
+        let oneself = PublishIntent.remove(PublishRulesTests.alice, eraseMessages: false)
         #expect(
-            PublishRulesTests.decide(self_, .grpMemDel, role: .owner, found: .member(.owner))
+            PublishRulesTests.decide(oneself, .grpMemDel, role: .owner, found: .member(.owner))
                 == .refuse(.notPermitted))
         let other = PublishIntent.remove(PublishRulesTests.bob, eraseMessages: true)
         #expect(

@@ -177,7 +177,7 @@ struct EpochTests {
         let ledger = try RelayLedger(directory: directory.path)
         let first = ledger.epoch
         let file = directory.path + "/backup.db"
-        try ledger.backup(to: file)
+        try RelayReader(directory: directory.path).backup(to: file)
         ledger.close()
         let bytes = try Posix.readFile(file)
         try Posix.writeFileAtomically(directory.path + "/relay.db", bytes)

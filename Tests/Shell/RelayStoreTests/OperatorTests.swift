@@ -86,6 +86,24 @@ struct OperatorTests {
         #expect(try ledger.channels().map(\.name).sorted() == ["news", "news_1"])
     }
 
+    @Test(
+        "a title that could not be typed gives a name that can",
+        arguments: [
+            ("#'x'", "x"), ("  news ", "news"), ("a\u{1B}[31mb", "a[31mb"), ("''", "channel"),
+            ("", "channel"),
+            ("it's \"so\"", "it's \"so"), ("\u{202E}swen", "swen"),
+        ])
+    func names(title: String, name: String) throws {
+        var channel = TestChannel(1)
+        try ledger.take(TestChannel(2, title: "other"))
+        channel.title = title.replacing("\\", with: "").replacing("\"", with: "\\\"").replacing(
+            "\u{1B}", with: "\\u001b")
+        try ledger.take(channel)
+        #expect(try ledger.channels().first { $0.channel == channel.id }?.name == name)
+        guard case .done(let summary) = try leave("#'\(name)'") else { throw TestFailure() }
+        #expect(summary.channel == channel.id)
+    }
+
     @Test("a channel that is served is not forgotten")
     func forgetServed() throws {
         try ledger.take(TestChannel(1, title: "news"))

@@ -144,12 +144,27 @@ struct ReaderTests {
     @Test("a cursor of this epoch resumes where it was, another one at the beginning")
     func cursor() throws {
         try post(1...10)
+        let epoch = try attach(.live).window.epoch
         #expect(
-            try attach(.after(epoch: ledger.epoch, position: 4)).resume
+            try attach(.after(epoch: epoch, position: 4)).resume
                 == LogWindow.Resume(resumeAfter: 4, epochLost: false))
         #expect(
             try attach(.after(epoch: [0, 0, 0, 0, 0, 0, 0, 0], position: 4)).resume
                 == LogWindow.Resume(resumeAfter: 0, epochLost: true))
+    }
+
+    @Test("a channel that was forgotten and comes back has another log, though the sequences look alike")
+    func forgotten() throws {
+        try post(1...10)
+        let before = try attach(.live).window
+        _ = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
+        _ = try ledger.ask(.forget(ChannelSelector("news"), operatorWord))
+        _ = try ledger.ask(.allow(ChannelSelector("news"), operatorWord))
+        try ledger.take(news)
+        try post(1...10)
+        let after = try attach(.after(epoch: before.epoch, position: 5))
+        #expect(after.window.head == before.head)
+        #expect(after.resume == LogWindow.Resume(resumeAfter: 0, epochLost: true))
     }
 
     // MARK: History
@@ -246,6 +261,15 @@ struct ReaderTests {
         let lines = try walk(maxBytes: 1 << 20)
         #expect(covered(lines) == Array(1...1100))
         #expect(Int64(lines.count - 1) == summary.messages)
+    }
+
+    @Test("upkeep sweeps all channels, a few at a time, without anybody asking")
+    func sweep() throws {
+        try post(1...10)
+        ledger.options.retention = Retention(messages: 3)
+        ledger.maintain(now: 2000)
+        #expect(try walk(maxBytes: 1 << 20) == ["1-7!pruned", "8", "9", "10"])
+        #expect(try ledger.check() == [])
     }
 
     @Test("entries older than the retention go with a sweep")

@@ -76,7 +76,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "every later invitation is answered rejoin_rejected, from any owner, with any relay id, and after a crash"
+        "every later invitation is answered rejoin_rejected: any owner, any relay id, also after a crash"
     )
     func sticks() throws {
         var news = news

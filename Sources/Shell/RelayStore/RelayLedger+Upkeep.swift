@@ -1,0 +1,74 @@
+import ChannelWire
+import RelayCore
+import SQLiteKit
+
+/// What keeps the database small, clean and sound between batches.
+extension RelayLedger {
+    /// Sweeps a few channels for what retention drops, gives freed pages back to the disk, and wipes erased text
+    /// out of the write-ahead log. Call it about once a minute.
+    ///
+    /// A reader in the middle of a page only makes it do less. Cost: some milliseconds, more while there is much
+    /// to drop.
+    package func maintain(now: Int64) {
+        sweep(now)
+        maintain()
+    }
+
+    /// Gives freed pages back to the disk and wipes erased text out of the write-ahead log.
+    package func maintain() {
+        _ = try? database.execute("PRAGMA incremental_vacuum(2000)")
+        let result = try? database.checkpoint(.truncate)
+        if result != nil { needsScrubbing = false }
+    }
+
+    /// Whether text that was erased still stands in the write-ahead log.
+    package var wantsMaintenance: Bool { needsScrubbing }
+
+    /// Brings the next few channels down to what is kept. After the last of them it begins again.
+    private func sweep(_ now: Int64) {
+        do throws(SQLiteError) {
+            try database.begin()
+            let rows = try database.query(
+                "SELECT channel, channel_id FROM channels WHERE channel > ? ORDER BY channel LIMIT ?",
+                [.integer(sweptThrough), .integer(channelsPerSweep)]
+            ) { (row: $0.int64(0), id: ChannelID(bytes: $0.blob(1))) }
+            for (_, id) in rows {
+                if let id, let channel = try book.find(id) { _ = try prune(channel, now) }
+            }
+            try trimLists()
+            try book.flush()
+            try database.commit()
+            sweptThrough = rows.count < channelsPerSweep ? 0 : rows.last?.row ?? 0
+        } catch {
+            database.rollback()
+            book.dropAll()
+        }
+    }
+
+    /// Checks the structure of the database, and that its counters are what they count.
+    ///
+    /// Shape: one line a fault, empty when it is sound.
+    package func check() throws(RelayStoreError) -> [String] {
+        try storing(database.path) {
+            let faults = try database.quickCheck()
+            guard faults.isEmpty else { return faults }
+            return try database.query(
+                """
+                SELECT name FROM channels WHERE
+                    log_count <> (SELECT count(*) FROM log WHERE log.channel = channels.channel)
+                    OR log_bytes <> (
+                        SELECT coalesce(sum(length(frame)), 0) FROM log WHERE log.channel = channels.channel)
+                    OR member_count <> (
+                        SELECT count(*) FROM members
+                        WHERE members.channel = channels.channel AND status = 'connected')
+                    OR EXISTS (
+                        SELECT 1 FROM log WHERE log.channel = channels.channel
+                        AND (sequence < log_first OR sequence > log_head))
+                """
+            ) { "the counters of channel \($0.text(0)) are wrong" }
+        }
+    }
+}
+
+/// More channels than these would make a sweep felt by those who publish.
+private let channelsPerSweep: Int64 = 200
