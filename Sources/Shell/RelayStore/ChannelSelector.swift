@@ -4,8 +4,8 @@ package import ChannelWire
 enum ChannelName {
     /// A name made of a channel's title that an operator can read and type.
     ///
-    /// No control characters, nothing around it that `ChannelSelector` takes for its own, and not longer than a
-    /// display name.
+    /// No control characters, nothing around it that `ChannelSelector` takes for its own, and not longer than
+    /// a display name.
     static func make(from title: String) -> String {
         let shown = String(
             title.unicodeScalars.filter { DisplayName.problem("x\($0)") == nil }.map(Character.init))

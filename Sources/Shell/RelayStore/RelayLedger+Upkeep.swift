@@ -4,11 +4,11 @@ import SQLiteKit
 
 /// What keeps the database small, clean and sound between batches.
 extension RelayLedger {
-    /// Sweeps a few channels for what retention drops, gives freed pages back to the disk, and wipes erased text
-    /// out of the write-ahead log. Call it about once a minute.
+    /// Sweeps a few channels for what retention drops, gives freed pages back to the disk, and wipes erased
+    /// text out of the write-ahead log. Call it about once a minute.
     ///
-    /// A reader in the middle of a page only makes it do less. Cost: some milliseconds, more while there is much
-    /// to drop.
+    /// A reader in the middle of a page only makes it do less. Cost: some milliseconds, more while there is
+    /// much to drop.
     package func maintain(now: Int64) {
         sweep(now)
         maintain()
@@ -17,6 +17,9 @@ extension RelayLedger {
     /// Gives freed pages back to the disk and wipes erased text out of the write-ahead log.
     package func maintain() {
         _ = try? database.execute("PRAGMA incremental_vacuum(2000)")
+        // Those who publish must not wait for a reader: without a wait the log is cut the next time.
+        database.setBusyTimeout(milliseconds: 0)
+        defer { database.setBusyTimeout(milliseconds: busyTimeoutMilliseconds) }
         let result = try? database.checkpoint(.truncate)
         if result != nil { needsScrubbing = false }
     }

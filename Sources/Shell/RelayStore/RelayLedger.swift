@@ -35,6 +35,7 @@ package final class RelayLedger {
     var notices: [LedgerNotice] = []
     /// Erased text still stands in the write-ahead log.
     var needsScrubbing = false
+    var busyTimeoutMilliseconds = 5000
     /// Where the sweep through all channels has come to.
     var sweptThrough: Int64 = 0
 
@@ -66,8 +67,9 @@ package final class RelayLedger {
         case .success(let batch):
             return batch
         case .failure(let error):
-            guard commands.count > 1 else {
-                return LedgerBatch(replies: [.failed(LedgerFailure(error))])
+            // A lock held by others or a failing disk is no single command's fault, and each try costs a wait.
+            guard commands.count > 1, !error.isBusy, !error.isIO else {
+                return LedgerBatch(replies: commands.map { _ in .failed(LedgerFailure(error)) })
             }
         }
         // One command may have spoiled it for the others.
@@ -176,6 +178,7 @@ package final class RelayLedger {
 
     /// How long a batch waits for a lock that another program holds on the database.
     package func setBusyTimeout(milliseconds: Int) {
+        busyTimeoutMilliseconds = milliseconds
         database.setBusyTimeout(milliseconds: milliseconds)
     }
 

@@ -175,7 +175,8 @@ package final class RelayReader {
 
     /// Writes a whole copy of the database as it is now, checked.
     ///
-    /// It may be put to work in another directory, or by `Restore`. The ledger goes on writing meanwhile. The file appears under its name only when it is whole.
+    /// It may be put to work in another directory, or by `Restore`. The ledger goes on writing meanwhile. The
+    /// file appears under its name only when it is whole.
     package func backup(to path: String) throws(RelayStoreError) {
         try storing(path) {
             let unfinished = path + ".new"

@@ -191,6 +191,27 @@ struct DurabilityTests {
         ledger.close()
     }
 
+    @Test("upkeep does not wait for a reader in the middle of a page")
+    func upkeepWithReader() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        try ledger.take(news)
+        _ = try ledger.published(news.post("a"))
+        let id = try #require(MessageID(bytes: Array("a".utf8)))
+        let reader = try Database(path: directory.path + "/relay.db", mode: .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM log")
+        _ = try ledger.published(news.publish("b", .delete(id, of: nil), tag: "x.msg.del"))
+        // Waiting would be for ever: the reader goes on only below.
+        ledger.setBusyTimeout(milliseconds: 100_000_000)
+        ledger.maintain()
+        #expect(ledger.wantsMaintenance)
+        reader.rollback()
+        ledger.maintain()
+        #expect(!ledger.wantsMaintenance)
+        reader.close()
+        ledger.close()
+    }
+
     @Test("after pruning, the file gives its pages back")
     func shrinks() throws {
         let directory = try TemporaryDirectory()
