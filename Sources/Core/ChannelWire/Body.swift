@@ -50,7 +50,14 @@ package enum Body {
         guard count >= 1 else { throw .malformed("a batch has at least one element") }
         var elements: [Result<Element, WireError>] = []
         elements.reserveCapacity(Int(count))
-        for _ in 0..<count { elements.append(element(try reader.len16())) }
+        for _ in 0..<count {
+            let bytes = try reader.len16()
+            guard bytes.count <= Limits.batchElementMax else {
+                elements.append(.failure(.tooLarge(limit: Limits.batchElementMax, have: bytes.count)))
+                continue
+            }
+            elements.append(element(bytes))
+        }
         try reader.expectEnd()
         return elements
     }

@@ -65,6 +65,15 @@ struct ElementTests {
         #expect(try body(batch).count == 255)
     }
 
+    @Test("an element of 15598 bytes is read inside a batch, one byte more is refused alone")
+    func batchElementLimit() throws {
+        let largest = [UInt8(ascii: "{")] + [UInt8](repeating: 0x20, count: Limits.batchElementMax - 1)
+        let results = try body(Body.encodeBatch([largest, largest + [0x20], Fixture.hiJSON]))
+        #expect(results[0] == .success(.plain(json: largest)))
+        #expect(results[1] == .failure(.tooLarge(limit: 15_598, have: 15_599)))
+        #expect(results[2] == .success(.plain(json: Fixture.hiJSON)))
+    }
+
     @Test("one bad element does not spoil the others")
     func badElement() throws {
         let results = try body(Body.encodeBatch([Fixture.hiJSON, [0x78], Self.forward.bytes, []]))
