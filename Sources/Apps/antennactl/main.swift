@@ -1,4 +1,3 @@
-import Glibc
 import OperatorCommands
 
-exit(OperatorProgram.run(Array(CommandLine.arguments.dropFirst())))
+OperatorProgram.main()

@@ -1,4 +1,3 @@
-import Glibc
 import RelayServer
 
-exit(RelayProgram.run(Array(CommandLine.arguments.dropFirst())))
+RelayProgram.main()

@@ -229,7 +229,8 @@ package struct InvitationRow: Codable, Sendable, Equatable {
     package var receivedAt: Int64
 
     package init(
-        channel: String, channelID: String, displayName: String, owner: String, ownerName: String, receivedAt: Int64
+        channel: String, channelID: String, displayName: String, owner: String, ownerName: String,
+        receivedAt: Int64
     ) {
         self.channel = channel
         self.channelID = channelID

@@ -14,7 +14,8 @@ package enum ControlLimits {
 
 /// What an operator can ask of a running relay.
 package enum ControlCommand: String, Codable, Sendable, CaseIterable {
-    case status, address, channels, members, leave, allow, invitations, accept, reject, forget, audit, prune, version
+    case status, address, channels, members, leave, allow, invitations, accept, reject, forget, audit, prune,
+        version
     case rotateKey = "rotate-key"
 }
 
@@ -65,18 +66,22 @@ package struct ControlRequest: Sendable, Equatable {
 
     /// Reads one line without its newline.
     ///
-    /// Throws: `badRequest` for what is not such a document, `unknownCommand` with the request's id where it had one.
+    /// Throws: `badRequest` for what is not such a document, `unknownCommand` with the request's id where it
+    /// had one.
     package static func decode(_ line: [UInt8]) throws(ControlRequestError) -> ControlRequest {
         guard line.count <= ControlLimits.requestBytesMax else {
             throw ControlRequestError(id: 0, error: ControlError(.badRequest, "The request is too long."))
         }
         guard let read = ControlJSON.decode(Line.self, line) else {
             throw ControlRequestError(
-                id: 0, error: ControlError(.badRequest, "A request is one JSON object with id, command and arguments."))
+                id: 0,
+                error: ControlError(
+                    .badRequest, "A request is one JSON object with id, command and arguments."))
         }
         guard let command = ControlCommand(rawValue: read.command) else {
             let name = String(read.command.prefix(40))
-            throw ControlRequestError(id: read.id, error: ControlError(.unknownCommand, "No command is called \(name)."))
+            throw ControlRequestError(
+                id: read.id, error: ControlError(.unknownCommand, "No command is called \(name)."))
         }
         return ControlRequest(id: read.id, command: command, arguments: read.arguments ?? ControlArguments())
     }

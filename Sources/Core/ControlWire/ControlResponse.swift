@@ -57,7 +57,8 @@ package struct ControlResponse: Sendable, Equatable {
             case .members(let report): line(report)
             case .leave(let report): line(report)
             case .invitations(let report): line(report)
-            case .allow(let report), .accept(let report), .reject(let report), .forget(let report): line(report)
+            case .allow(let report), .accept(let report), .reject(let report), .forget(let report):
+                line(report)
             case .audit(let report): line(report)
             case .rotateKey(let report): line(report)
             case .prune(let report): line(report)

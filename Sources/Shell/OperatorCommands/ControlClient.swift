@@ -16,7 +16,8 @@ struct ControlClient: ~Copyable {
         } catch {
             if error.isPermission {
                 throw OperatorError(
-                    .notPermitted, "\(path): \(error.reason)", hint: "only root and the relay's own user may do this")
+                    .notPermitted, "\(path): \(error.reason)",
+                    hint: "only root and the relay's own user may do this")
             }
             let absent = error.isNotFound || error.isRefused
             throw OperatorError(
@@ -27,7 +28,9 @@ struct ControlClient: ~Copyable {
     }
 
     /// Sends one command and waits for its answer.
-    mutating func ask(_ command: ControlCommand, _ arguments: ControlArguments) throws(OperatorError) -> ControlResult {
+    mutating func ask(_ command: ControlCommand, _ arguments: ControlArguments) throws(OperatorError)
+        -> ControlResult
+    {
         let deadline = Self.now() + timeoutMilliseconds
         let id = nextID
         nextID += 1
@@ -85,7 +88,8 @@ struct ControlClient: ~Copyable {
 
     private func wait(writing: Bool, until deadline: Int64) throws(OperatorError) {
         let left = deadline - Self.now()
-        guard left > 0, Posix.waitReady(socket.raw, writing: writing, milliseconds: Int32(clamping: left)) else {
+        guard left > 0, Posix.waitReady(socket.raw, writing: writing, milliseconds: Int32(clamping: left))
+        else {
             throw OperatorError(
                 .timeout, "the relay did not answer within \(timeoutMilliseconds / 1000) s",
                 hint: "what was asked may still happen; look with antennactl status")
@@ -95,7 +99,8 @@ struct ControlClient: ~Copyable {
     private static func now() -> Int64 { Int64(Clock.monotonicNanoseconds() / 1_000_000) }
 
     private static var gone: OperatorError {
-        OperatorError(.unreachable, "the relay closed the control socket", hint: "it may have stopped: see its log")
+        OperatorError(
+            .unreachable, "the relay closed the control socket", hint: "it may have stopped: see its log")
     }
 
     private static func operatorError(_ error: ControlError) -> OperatorError {

@@ -5,7 +5,9 @@ internal import QRKit
 
 /// `antennactl`: one command from the command line, or many from standard input.
 package enum OperatorProgram {
-    /// Runs the program. Returns: the code to exit with.
+    package static func main() -> Never { Posix.exit(run(Array(CommandLine.arguments.dropFirst()))) }
+
+    /// Returns: the code to exit with.
     package static func run(_ arguments: [String]) -> Int32 {
         Posix.ignoreSIGPIPE()
         let output = Output(json: CommandTable.wantsJSON(arguments))
@@ -51,7 +53,9 @@ package enum OperatorProgram {
     }
 
     /// What to ask the relay for one parsed command.
-    private static func request(_ command: ParsedCommand) throws(OperatorError) -> (ControlCommand, ControlArguments) {
+    private static func request(_ command: ParsedCommand) throws(OperatorError) -> (
+        ControlCommand, ControlArguments
+    ) {
         guard let name = ControlCommand(rawValue: command.name) else {
             preconditionFailure("every command of the table is a command of the control socket")
         }
@@ -75,7 +79,8 @@ package enum OperatorProgram {
             return ControlPaths.socket(inState: state)
         }
         guard let state = ControlPaths.defaultState(environment: Console.environment) else {
-            throw OperatorError(.usage, "neither HOME nor XDG_STATE_HOME is set", hint: "name the directory with --state")
+            throw OperatorError(
+                .usage, "neither HOME nor XDG_STATE_HOME is set", hint: "name the directory with --state")
         }
         return ControlPaths.socket(inState: state)
     }

@@ -7,13 +7,16 @@ package enum OperatorTable {
         summary: "administers the relay that runs on this machine",
         globals: [
             OptionSpec("state", value: "DIR", "the relay's state directory"),
-            OptionSpec("socket", value: "PATH", "the relay's control socket, instead of the one in its state directory"),
+            OptionSpec(
+                "socket", value: "PATH",
+                "the relay's control socket, instead of the one in its state directory"),
             OptionSpec("timeout", value: "SECONDS", "give up after this long (default 10)"),
             OptionSpec("json", "print one JSON document, errors too"),
         ],
         commands: [
             CommandSpec(
-                "status", "Show how the relay is doing", examples: ["antennactl status", "antennactl status --json"]),
+                "status", "Show how the relay is doing",
+                examples: ["antennactl status", "antennactl status --json"]),
             CommandSpec(
                 "address", "Show the link that owners add this relay with",
                 options: [OptionSpec("qr", "draw it as a QR code, also where no terminal is seen")],
@@ -31,8 +34,9 @@ package enum OperatorTable {
             CommandSpec(
                 "leave", "Leave a channel; future invitations will be rejected",
                 discussion: """
-                    Ends the channel here: its subscribers and owners are told, and every later invitation is answered \
-                    with a rejection until you allow it again. This survives a restart.
+                    Ends the channel here: its subscribers and owners are told, and every later \
+                    invitation is answered with a rejection until you allow it again. This survives \
+                    a restart.
                     """,
                 arguments: [channel],
                 options: [OptionSpec("reason", value: "TEXT", "kept in the audit")],
@@ -47,11 +51,14 @@ package enum OperatorTable {
                 "invitations", "List the invitations that wait for you",
                 examples: ["antennactl invitations"]),
             CommandSpec(
-                "accept", "Accept an invitation", arguments: [channel], examples: ["antennactl accept '#news'"]),
+                "accept", "Accept an invitation", arguments: [channel],
+                examples: ["antennactl accept '#news'"]),
             CommandSpec(
                 "reject", "Reject an invitation; the owner may invite again later", arguments: [channel],
                 options: [OptionSpec("reason", value: "TEXT", "told to the owner (default not_accepted)")],
-                examples: ["antennactl reject '#news'", "antennactl reject '#news' --reason 'no room for podcasts'"]),
+                examples: [
+                    "antennactl reject '#news'", "antennactl reject '#news' --reason 'no room for podcasts'",
+                ]),
             CommandSpec(
                 "forget", "Delete what is kept of a channel that is not served; a rejection stays",
                 arguments: [channel], examples: ["antennactl forget '#news'"]),
@@ -67,16 +74,17 @@ package enum OperatorTable {
                 arguments: [ArgumentSpec("CHANNEL", .optional, "this channel only")],
                 examples: ["antennactl prune", "antennactl prune '#news'"]),
             CommandSpec(
-                "version", "Show the versions of this program and of the relay", examples: ["antennactl version"]),
+                "version", "Show the versions of this program and of the relay",
+                examples: ["antennactl version"]),
         ],
         notes: """
-            Without a command antennactl reads commands from standard input, one a line, with or without a slash in
-            front: /leave #news, /group allow #'my news', help, quit.
+            Without a command antennactl reads commands from standard input, one a line, with or without a
+            slash in front: /leave #news, /group allow #'my news', help, quit.
 
             state directory: --state, else $ANTENNA_RELAY__STATE, else $XDG_STATE_HOME/antenna/relay,
             else ~/.local/state/antenna/relay
-            exit codes: 0 done, 1 refused or failed, 64 wrong usage or unknown name, 69 no relay there or no answer in
-            time, 77 not permitted
+            exit codes: 0 done, 1 refused or failed, 64 wrong usage or unknown name, 69 no relay there or
+            no answer in time, 77 not permitted
             """)
 
     private static let channel = ArgumentSpec("CHANNEL", "#news, #'my news', #news_1 or an id")

@@ -44,13 +44,15 @@ package enum OperatorText {
             "listening on \(report.listen) since \(TimeText.readable(seconds: report.startedAt)) UTC"
                 + ", \(report.loops) \(report.loops == 1 ? "loop" : "loops")",
             "invitations: \(report.admission), \(channels.invitations) waiting",
-            "channels: \(channels.serving) serving, \(channels.inactive) inactive, \(channels.rejected) rejected",
+            "channels: \(channels.serving) serving, \(channels.inactive) inactive, "
+                + "\(channels.rejected) rejected",
             "links: \(links.total) of \(links.limit) (\(links.owners) owners, \(links.members) members)",
             "stored: \(storage.messages) messages (\(size(storage.messageBytes))), "
                 + "\(storage.subscribers) subscribers, database \(size(storage.databaseBytes))"
                 + (storage.full ? ", full: publishes are refused" : ""),
             "since the start: \(counters.published) published, \(counters.delivered) delivered, "
-                + "\(counters.accepted) links accepted, \(counters.refused) refused, \(counters.errors) errors",
+                + "\(counters.accepted) links accepted, \(counters.refused) refused, "
+                + "\(counters.errors) errors",
         ]
     }
 
@@ -120,6 +122,7 @@ package enum OperatorText {
             tenths /= 1024
             unit += 1
         }
-        return tenths % 10 == 0 || tenths >= 1000 ? "\(tenths / 10) \(units[unit])" : "\(tenths / 10).\(tenths % 10) \(units[unit])"
+        return tenths % 10 == 0 || tenths >= 1000
+            ? "\(tenths / 10) \(units[unit])" : "\(tenths / 10).\(tenths % 10) \(units[unit])"
     }
 }

@@ -11,7 +11,8 @@ internal import RelayStore
 ///   mailbox, drained ──▶ commands ──▶ one transaction ──▶ notices to every loop, replies to the askers
 /// ```
 ///
-/// Notices leave before the replies of the same batch: who is told of an ack has been, or will at once be, delivered to.
+/// Notices leave before the replies of the same batch: who is told of an ack has been, or will at once be,
+/// delivered to.
 final class Authority {
     private let mailbox: Mailbox<AuthorityMessage>
     private let ledger: RelayLedger
@@ -51,7 +52,8 @@ final class Authority {
         self.ledger = ledger
     }
 
-    /// Works until told to stop; then everything that was asked before has been answered and the database is closed.
+    /// Works until told to stop; then everything that was asked before has been answered and the database is
+    /// closed.
     func run() {
         var stopping = false
         var nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
@@ -108,7 +110,8 @@ final class Authority {
             case .operatorAsks(let reference, let command):
                 commands.append(command)
                 destinations.append(.control(reference))
-            case .linked(let link, let channel, let member): linked(link, MemberKey(channel: channel, member: member))
+            case .linked(let link, let channel, let member):
+                linked(link, MemberKey(channel: channel, member: member))
             case .unlinked(let link, let channel, let member):
                 unlinked(link, MemberKey(channel: channel, member: member))
             case .begin(let relay, let loops):
@@ -148,7 +151,8 @@ final class Authority {
         relay?.counters.published.add(stored)
         for publishing in publishing {
             post(
-                .acked(publishing.link, request: publishing.request, publishing.results), to: publishing.link.loop)
+                .acked(publishing.link, request: publishing.request, publishing.results),
+                to: publishing.link.loop)
         }
         flush()
     }
@@ -166,7 +170,8 @@ final class Authority {
     private func report(_ reply: LedgerReply) {
         guard case .failed(let failure) = reply else { return }
         switch failure {
-        case .storageFull: relay?.log.error("storage.full", ["refused": "publishes and joins until there is room"])
+        case .storageFull:
+            relay?.log.error("storage.full", ["refused": "publishes and joins until there is room"])
         case .internal(let reason): relay?.log.error("storage.failed", ["reason": .text(reason)])
         }
     }
@@ -193,7 +198,9 @@ final class Authority {
         for notice in notices {
             switch notice {
             case .appended(let entry):
-                if channel != entry.channel || entry.sequence != last + 1 || frames.count >= Authority.segmentBytesMax {
+                if channel != entry.channel || entry.sequence != last + 1
+                    || frames.count >= Authority.segmentBytesMax
+                {
                     finishSegment()
                     channel = entry.channel
                     after = entry.sequence - 1

@@ -10,8 +10,8 @@ internal import PosixKit
 ///              behind the tail: a page from the reader thread, then the tail
 /// ```
 ///
-/// A reader is fed when its link has nothing unsent: by `serve` when something was appended, by itself when its link
-/// has become writable.
+/// A reader is fed when its link has nothing unsent: by `serve` when something was appended, by itself when
+/// its link has become writable.
 final class ChannelFeed {
     let channel: ChannelID
     private(set) var tail: LogTail
@@ -120,11 +120,14 @@ final class ChannelFeed {
     }
 
     private func sendFromTail(_ reader: MemberReader) -> Bool {
-        guard let place = tail.position(after: reader.cursor), let segment = tail.segment(place.segment) else {
+        guard let place = tail.position(after: reader.cursor), let segment = tail.segment(place.segment)
+        else {
             return false
         }
         let start = segment.start(of: place.frame)
-        if tail.segment(place.segment + 1) == nil || segment.bytes.count - start >= ChannelFeed.recordBytesMax / 2 {
+        if tail.segment(place.segment + 1) == nil
+            || segment.bytes.count - start >= ChannelFeed.recordBytesMax / 2
+        {
             send(segment, from: place.frame, reader)
         } else {
             gather(from: reader.cursor, place)

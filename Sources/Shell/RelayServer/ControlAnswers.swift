@@ -28,7 +28,8 @@ enum ControlAnswers {
             return .success(.prune(PruneReport(messages: pruned.messages, messageBytes: pruned.bytes)))
         case .done(let summary): return done(summary, command)
         case .declined(.alreadyRejected(let name)) where command == .leave:
-            return .success(.leave(LeaveReport(id: "", channel: ChannelReference.written(name), already: true)))
+            return .success(
+                .leave(LeaveReport(id: "", channel: ChannelReference.written(name), already: true)))
         case .declined(let refusal): return .failure(error(refusal))
         case .failed(.storageFull): return .failure(ControlError(.storageFull, "The storage is full."))
         case .failed(.internal(let reason)): return .failure(ControlError(.internalError, reason))
@@ -36,10 +37,13 @@ enum ControlAnswers {
         }
     }
 
-    private static func done(_ summary: ChannelSummary, _ command: ControlCommand) -> Result<ControlResult, ControlError> {
+    private static func done(_ summary: ChannelSummary, _ command: ControlCommand) -> Result<
+        ControlResult, ControlError
+    > {
         let report = ChannelReport(id: summary.channel.text, channel: ChannelReference.written(summary.name))
         switch command {
-        case .leave: return .success(.leave(LeaveReport(id: report.id, channel: report.channel, already: false)))
+        case .leave:
+            return .success(.leave(LeaveReport(id: report.id, channel: report.channel, already: false)))
         case .allow: return .success(.allow(report))
         case .accept: return .success(.accept(report))
         case .reject: return .success(.reject(report))
@@ -61,11 +65,13 @@ enum ControlAnswers {
         case .notRejected(let name):
             return ControlError(.notRejected, "\(written(name)) is not rejected; nothing was changed.")
         case .alreadyRejected(let name):
-            return ControlError(.channelRejected, "\(written(name)) is rejected already; nothing was changed.")
+            return ControlError(
+                .channelRejected, "\(written(name)) is rejected already; nothing was changed.")
         case .notPending(let name):
             return ControlError(.notPending, "No invitation of \(written(name)) waits.")
         case .noRoom(let name):
-            return ControlError(.channelLimit, "There is no room for \(written(name)): the channel limit is reached.")
+            return ControlError(
+                .channelLimit, "There is no room for \(written(name)): the channel limit is reached.")
         case .stillServed(let name):
             return ControlError(.stillServed, "\(written(name)) is served; leave it first.")
         }
@@ -75,7 +81,8 @@ enum ControlAnswers {
 
     private static func row(_ summary: ChannelSummary, _ attached: [ChannelID: Int]) -> ChannelRow {
         ChannelRow(
-            id: summary.channel.text, name: ChannelReference.written(summary.name), displayName: summary.title,
+            id: summary.channel.text, name: ChannelReference.written(summary.name),
+            displayName: summary.title,
             status: summary.status.rawValue, subscribers: summary.members, messages: summary.messages,
             messageBytes: summary.bytes, head: summary.head, recordVersion: summary.recordVersion,
             attached: attached[summary.channel] ?? 0,
@@ -106,26 +113,34 @@ enum ControlAnswers {
 
     // MARK: Status
 
-    private static func report(_ status: LedgerStatus, _ relay: RelayShared, _ isDraining: Bool) -> StatusReport {
+    private static func report(_ status: LedgerStatus, _ relay: RelayShared, _ isDraining: Bool)
+        -> StatusReport
+    {
         let configuration = relay.configuration
         let counters = relay.counters
-        let serving = [.accepted, .acknowledgedRoster, .active].reduce(Int64(0)) { $0 + (status.channels[$1] ?? 0) }
+        let serving = [.accepted, .acknowledgedRoster, .active].reduce(Int64(0)) {
+            $0 + (status.channels[$1] ?? 0)
+        }
         return StatusReport(
             name: configuration.name, version: Version.number, state: isDraining ? "draining" : "running",
             listen: relay.listening.description, startedAt: relay.startedAt,
             admission: configuration.admission.rawValue, loops: configuration.loops,
             links: StatusReport.Links(
-                total: Int(counters.links.now), owners: Int(counters.owners.now), members: Int(counters.members.now),
+                total: Int(counters.links.now), owners: Int(counters.owners.now),
+                members: Int(counters.members.now),
                 limit: relay.connections.totalMax),
             channels: StatusReport.Channels(
-                serving: Int(serving), inactive: Int(status.channels[.inactive] ?? 0), rejected: Int(status.refusals),
+                serving: Int(serving), inactive: Int(status.channels[.inactive] ?? 0),
+                rejected: Int(status.refusals),
                 invitations: Int(status.pendingInvitations)),
             storage: StatusReport.Storage(
                 subscribers: status.members, messages: status.messages, messageBytes: status.logBytes,
                 databaseBytes: status.databaseBytes,
-                full: status.quotaBytes.map { status.databaseBytes - status.freeBytesInDatabase >= $0 } ?? false),
+                full: status.quotaBytes.map { status.databaseBytes - status.freeBytesInDatabase >= $0 }
+                    ?? false),
             counters: StatusReport.Counters(
-                accepted: counters.accepted.now, refused: counters.refused.now, published: counters.published.now,
+                accepted: counters.accepted.now, refused: counters.refused.now,
+                published: counters.published.now,
                 delivered: counters.delivered.now, errors: counters.errors.now))
     }
 }
@@ -133,6 +148,7 @@ enum ControlAnswers {
 /// The versions of this program and of the libraries under it.
 enum RelayVersions {
     static var report: VersionReport {
-        VersionReport(antenna: Version.number, libevent: EventLoop.libeventVersion, sqlite: RelayLedger.sqliteVersion)
+        VersionReport(
+            antenna: Version.number, libevent: EventLoop.libeventVersion, sqlite: RelayLedger.sqliteVersion)
     }
 }

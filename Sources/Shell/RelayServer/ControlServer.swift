@@ -7,7 +7,8 @@ internal import RelayStore
 
 /// The control socket, on loop 0: lines in, lines out, never waiting.
 ///
-/// Every command that reads or changes the relay's state goes to the authority; its answer comes back as a message.
+/// Every command that reads or changes the relay's state goes to the authority; its answer comes back as a
+/// message.
 final class ControlServer {
     private let loop: EventLoop
     private let relay: RelayShared
@@ -58,7 +59,8 @@ final class ControlServer {
     }
 
     private func admit(_ descriptor: consuming FileDescriptor) {
-        guard let peer = try? Posix.peerCredentials(descriptor.raw), peer.uid == 0 || peer.uid == Posix.userID,
+        guard let peer = try? Posix.peerCredentials(descriptor.raw),
+            peer.uid == 0 || peer.uid == Posix.userID,
             connections.count < ControlServer.connectionsMax
         else {
             relay.log.warning("control.refused")
@@ -81,9 +83,11 @@ final class ControlServer {
         } catch {
             return connection.send(ControlResponse(id: error.id, outcome: .failure(error.error)))
         }
-        let reference = ControlReference(connection: connection.number, request: request.id, command: request.command)
+        let reference = ControlReference(
+            connection: connection.number, request: request.id, command: request.command)
         switch command(request, by: connection.user) {
-        case .success(.now(let result)): connection.send(ControlResponse(id: request.id, outcome: .success(result)))
+        case .success(.now(let result)):
+            connection.send(ControlResponse(id: request.id, outcome: .success(result)))
         case .success(.ask(let command)): relay.authority.post(.operatorAsks(reference, command))
         case .failure(let error): connection.send(ControlResponse(id: request.id, outcome: .failure(error)))
         }
@@ -98,7 +102,8 @@ final class ControlServer {
         let arguments = request.arguments
         let word = LedgerCommand.Word(actor: "uid \(user)", reason: arguments.reason)
         if let reason = arguments.reason, reason.utf8.count > ControlLimits.reasonBytesMax {
-            return .failure(ControlError(.badRequest, "A reason has at most \(ControlLimits.reasonBytesMax) bytes."))
+            return .failure(
+                ControlError(.badRequest, "A reason has at most \(ControlLimits.reasonBytesMax) bytes."))
         }
         let limit = min(max(arguments.limit ?? 100, 1), ControlLimits.rowsMax)
         switch request.command {
@@ -130,7 +135,12 @@ final class ControlServer {
                 }
                 after = id
             }
-            return .success(.ask(.members(selector, after: after, limit: arguments.limit.map { min($0, ControlLimits.rowsMax) } ?? ControlLimits.rowsMax)))
+            return .success(
+                .ask(
+                    .members(
+                        selector, after: after,
+                        limit: arguments.limit.map { min($0, ControlLimits.rowsMax) } ?? ControlLimits.rowsMax
+                    )))
         }
     }
 
@@ -181,7 +191,8 @@ final class ControlConnection {
         self.descriptor = descriptor
         self.received = received
         self.ended = ended
-        readEvent = loop.watch(self.descriptor.raw, .read, persist: true) { [unowned self] in self.readable() }
+        readEvent = loop.watch(self.descriptor.raw, .read, persist: true) { [unowned self] in self.readable()
+        }
         writeEvent = loop.watch(self.descriptor.raw, .write, persist: true) { [unowned self] in self.flush() }
         _ = readEvent?.add()
     }
@@ -217,7 +228,9 @@ final class ControlConnection {
             if !line.isEmpty { received(self, line) }
         }
         if inbound.count > ControlLimits.requestBytesMax {
-            send(ControlResponse(id: 0, outcome: .failure(ControlError(.badRequest, "The request is too long."))))
+            send(
+                ControlResponse(
+                    id: 0, outcome: .failure(ControlError(.badRequest, "The request is too long."))))
             close()
         }
     }

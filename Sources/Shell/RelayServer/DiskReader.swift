@@ -58,10 +58,13 @@ final class DiskReader {
 
     private func readPage(_ key: PageKey) -> LoopMessagePage {
         do throws(RelayStoreError) {
-            guard let page = try reader.page(key.channel, after: key.after, maxBytes: DiskReader.pageBytesMax) else {
-                return LoopMessagePage(segment: LogSegment(after: key.after, bytes: [], marks: []), head: key.after)
+            guard let page = try reader.page(key.channel, after: key.after, maxBytes: DiskReader.pageBytesMax)
+            else {
+                return LoopMessagePage(
+                    segment: LogSegment(after: key.after, bytes: [], marks: []), head: key.after)
             }
-            return LoopMessagePage(segment: LogSegment(after: key.after, frames: page.frames), head: page.head)
+            return LoopMessagePage(
+                segment: LogSegment(after: key.after, frames: page.frames), head: page.head)
         } catch {
             failed(error)
             return LoopMessagePage(segment: nil, head: key.after)
@@ -73,14 +76,17 @@ final class DiskReader {
     ) -> LogSegment? {
         do throws(RelayStoreError) {
             let page = try reader.history(
-                channel, question, limit: min(limit, Limits.historyPageMax), maxBytes: DiskReader.historyBytesMax)
+                channel, question, limit: min(limit, Limits.historyPageMax),
+                maxBytes: DiskReader.historyBytesMax)
             var writer = ByteWriter(reserving: 4096)
             var marks: [LogSegment.Mark] = []
             for (index, message) in (page?.messages ?? []).enumerated() {
-                Frame.history(request: request, sequence: message.sequence, batch: message.batch).encode(into: &writer)
+                Frame.history(request: request, sequence: message.sequence, batch: message.batch).encode(
+                    into: &writer)
                 marks.append(LogSegment.Mark(end: writer.bytes.count, through: Int64(index)))
             }
-            Frame.historyEnd(request: request, first: page?.first ?? 0, more: page?.more ?? false).encode(into: &writer)
+            Frame.historyEnd(request: request, first: page?.first ?? 0, more: page?.more ?? false).encode(
+                into: &writer)
             marks.append(LogSegment.Mark(end: writer.bytes.count, through: Int64(marks.count)))
             return LogSegment(after: -1, bytes: writer.bytes, marks: marks)
         } catch {
@@ -89,7 +95,8 @@ final class DiskReader {
         }
     }
 
-    private func members(_ channel: ChannelID, _ request: UInt32, _ after: MemberID?, _ limit: Int) -> Frame? {
+    private func members(_ channel: ChannelID, _ request: UInt32, _ after: MemberID?, _ limit: Int) -> Frame?
+    {
         do throws(RelayStoreError) {
             let wanted = min(max(limit, 1), Limits.membersPageMax)
             guard let page = try reader.members(channel, after: after, limit: wanted) else { return nil }
@@ -98,15 +105,19 @@ final class DiskReader {
             var size = 14
             for member in page.members {
                 let row = Frame.MembersPage.Row(
-                    member: member.id, role: member.role.text, status: member.status.rawValue, name: member.name,
+                    member: member.id, role: member.role.text, status: member.status.rawValue,
+                    name: member.name,
                     joinedAt: member.joinedAt)
-                size += 12 + row.member.bytes.count + row.role.utf8.count + row.status.utf8.count + row.name.utf8.count
+                size +=
+                    12 + row.member.bytes.count + row.role.utf8.count + row.status.utf8.count
+                    + row.name.utf8.count
                 guard size <= Limits.frameBodyMax else { break }
                 rows.append(row)
             }
             return .members(
                 Frame.MembersPage(
-                    request: request, more: page.more || rows.count < page.members.count, total: page.total, rows: rows))
+                    request: request, more: page.more || rows.count < page.members.count, total: page.total,
+                    rows: rows))
         } catch {
             failed(error)
             return nil

@@ -2,8 +2,8 @@ internal import ChannelWire
 internal import RelayCore
 internal import RelayStore
 
-/// From the bytes that clients send to what the ledger decides about: decoding and signatures, once a message, on the
-/// loop. Whatever depends on state is left to the ledger.
+/// From the bytes that clients send to what the ledger decides about: decoding and signatures, once a
+/// message, on the loop. Whatever depends on state is left to the ledger.
 enum ElementReading {
     // MARK: JOIN
 
@@ -56,7 +56,8 @@ enum ElementReading {
     }
 
     private static func item(
-        _ element: Element, _ channel: ChannelID, _ author: MemberID, _ key: PublicKey, _ messageBytesMax: Int,
+        _ element: Element, _ channel: ChannelID, _ author: MemberID, _ key: PublicKey,
+        _ messageBytesMax: Int,
         _ crypto: ChannelCrypto
     ) -> PublishItem {
         let bytes = element.bytes
@@ -92,7 +93,8 @@ enum ElementReading {
         case .grpInfo(let profile):
             return (.changeProfile(id: profile.publicGroup?.publicGroupID), .groupProfile(profile))
         case .grpPrefs(let preferences): return (.changePreferences, .preferences(preferences))
-        case .memDel(let deletion): return (.remove(deletion.memberID, eraseMessages: deletion.withMessages), .none)
+        case .memDel(let deletion):
+            return (.remove(deletion.memberID, eraseMessages: deletion.withMessages), .none)
         case .leave: return (.leave, .none)
         case .grpDel: return (.deleteChannel, .none)
         default: return (.unsupported, .none)
@@ -144,10 +146,9 @@ enum ElementReading {
         }
     }
 
-    /// The challenge of an `x.grp.relay.test` that stands alone in a body.
-    static func test(_ body: [UInt8], crypto: ChannelCrypto) -> [UInt8]? {
-        guard let elements = try? Body.decode(body, crypto: crypto), elements.count == 1,
-            case .success(let element) = elements[0], let json = element.json,
+    /// The challenge of an `x.grp.relay.test` that stands alone.
+    static func test(_ elements: [Result<Element, WireError>]) -> [UInt8]? {
+        guard elements.count == 1, case .success(let element) = elements[0], let json = element.json,
             let event = try? Event.decode(json: json), case .relayTest(let test) = event.params,
             test.signature == nil
         else { return nil }

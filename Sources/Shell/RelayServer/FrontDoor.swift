@@ -26,7 +26,8 @@ final class FrontDoor {
         identity = plan.identity
         identityPath = plan.identityPath
         control = try ControlServer(
-            loop: loop.loop, relay: relay, path: ControlPaths.socket(inState: relay.configuration.state), isDraining: { [unowned loop] in loop.isDraining },
+            loop: loop.loop, relay: relay, path: ControlPaths.socket(inState: relay.configuration.state),
+            isDraining: { [unowned loop] in loop.isDraining },
             rotateKey: { [unowned self] in self.rotateKey() })
         listener = LinkListener(
             loop: loop.loop, socket: socket,
@@ -61,7 +62,9 @@ final class FrontDoor {
         let log = relay.log
         signals.append(
             loop.onSignal(Signal.hangup) {
-                log.notice("reload.not-available", ["hint": "settings are read at the start; restart to change them"])
+                log.notice(
+                    "reload.not-available", ["hint": "settings are read at the start; restart to change them"]
+                )
             })
     }
 
@@ -88,7 +91,8 @@ final class FrontDoor {
             try Posix.writeFileAtomically(identityPath, fresh.encode(), mode: 0o600)
         } catch {
             relay.log.error("key.not-written", ["reason": .text(error.description)])
-            return .failure(ControlError(.internalError, "The new key could not be written: \(error.reason)."))
+            return .failure(
+                ControlError(.internalError, "The new key could not be written: \(error.reason)."))
         }
         identity = fresh
         for loop in loops { loop.post(.newLinkKey(fresh.link)) }

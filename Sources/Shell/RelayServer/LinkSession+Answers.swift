@@ -92,7 +92,9 @@ extension LinkSession {
         guard case .attached(let view) = reply else { return refuse(reply.refusalCode) }
         let proof = ProofOfKey.attach.input(
             handshakeHash: link.handshakeHash, channel: attach.channel, member: attach.member)
-        guard loop.relay.crypto.verify(attach.signature, proof, view.memberKey) else { return refuse(.badProof) }
+        guard loop.relay.crypto.verify(attach.signature, proof, view.memberKey) else {
+            return refuse(.badProof)
+        }
         link.forgetHandshakeHash()
         let feed = loop.feed(attach.channel, head: view.window.head)
         let reader = MemberReader(
@@ -104,7 +106,8 @@ extension LinkSession {
             .attached(
                 Frame.Attached(
                     epoch: view.window.epoch, first: view.window.first, head: view.window.head,
-                    resumeAfter: view.resume.resumeAfter, role: view.role.text, recordVersion: view.recordVersion)))
+                    resumeAfter: view.resume.resumeAfter, role: view.role.text,
+                    recordVersion: view.recordVersion)))
         if view.resume.epochLost { send(.gap(from: 0, to: 0, reason: .epoch)) }
         loop.serveLater(reader)
         resume()

@@ -14,7 +14,8 @@ internal import SodiumCrypto
 ///            └── RECORD_GET, DIRECT(x.grp.relay.test): stays open, a few times
 /// ```
 ///
-/// While it asks the authority what it may be, frames that follow are held back and taken in order afterwards.
+/// While it asks the authority what it may be, frames that follow are held back and taken in order
+/// afterwards.
 /// Source: docs/protocol/frames.md.
 final class LinkSession: LinkDelegate {
     enum Stage {
@@ -145,7 +146,9 @@ final class LinkSession: LinkDelegate {
         stage = .ended
         held = []
         link?.close(
-            after: true, error: .error(LinkError(code, retryAfterMs: retryAfterMilliseconds, text: text.isEmpty ? nil : text)))
+            after: true,
+            error: .error(
+                LinkError(code, retryAfterMs: retryAfterMilliseconds, text: text.isEmpty ? nil : text)))
     }
 
     /// Answers one request with an ERROR; the link goes on.
@@ -177,7 +180,8 @@ final class LinkSession: LinkDelegate {
         var record: VerifiedRecord?
         if !control.record.isEmpty {
             guard
-                let verified = try? VerifiedRecord(control.record, expected: control.channel, crypto: relay.crypto)
+                let verified = try? VerifiedRecord(
+                    control.record, expected: control.channel, crypto: relay.crypto)
             else { return refuse(.recordInvalid) }
             record = verified
         }
@@ -186,7 +190,8 @@ final class LinkSession: LinkDelegate {
             invitationFollows: control.invitationFollows)
         stage = .asking(.control(side, control.signature))
         ask(
-            .openControl(LedgerCommand.OpenControl(channel: control.channel, owner: control.owner, record: record)),
+            .openControl(
+                LedgerCommand.OpenControl(channel: control.channel, owner: control.owner, record: record)),
             .control)
     }
 
@@ -204,16 +209,19 @@ final class LinkSession: LinkDelegate {
         let start: LogWindow.Start =
             switch attach.start {
             case .cursor(let epoch, let position): .after(epoch: epoch, position: position)
-            case .last(let count): .newest(Int(clamping: min(max(count, 0), Int64(Limits.newSubscriberHistoryMax))))
+            case .last(let count):
+                .newest(Int(clamping: min(max(count, 0), Int64(Limits.newSubscriberHistoryMax))))
             case .live: .live
             }
         ask(
-            .attach(LedgerCommand.Attach(channel: attach.channel, member: attach.member, start: start)), .attach)
+            .attach(LedgerCommand.Attach(channel: attach.channel, member: attach.member, start: start)),
+            .attach)
     }
 
     /// `x.grp.relay.test`: the relay proves its identity to anybody.
     private func answerTest(_ body: [UInt8]) {
-        guard let challenge = ElementReading.test(body, crypto: relay.crypto) else { return refuse(.protocolViolation) }
+        guard let elements = try? Body.decode(body, crypto: relay.crypto) else { return refuse(.badFrame) }
+        guard let challenge = ElementReading.test(elements) else { return refuse(.protocolViolation) }
         guard let secret = relay.identitySecret,
             let signature = Signature(bytes: Ed25519.sign(challenge, with: secret))
         else { return refuse(.internal) }
@@ -225,7 +233,8 @@ final class LinkSession: LinkDelegate {
             return refuse(request: request, .recordInvalid)
         }
         ask(
-            .putRecord(LedgerCommand.PutRecord(owner: side.owner, record: record)), .recordPut(request: request))
+            .putRecord(LedgerCommand.PutRecord(owner: side.owner, record: record)),
+            .recordPut(request: request))
     }
 }
 

@@ -1,7 +1,8 @@
 /// A run of ready frames of one channel's log, immutable and shared by all threads.
 ///
-/// The frames are DELIVER and GAP frames (or HISTORY frames of one answer) as they stand in a record, one after the
-/// other. Nobody copies them per subscriber: a link is a cursor, and seals straight from these bytes.
+/// The frames are DELIVER and GAP frames (or HISTORY frames of one answer) as they stand in a record, one
+/// after the other. Nobody copies them per subscriber: a link is a cursor, and seals straight from these
+/// bytes.
 package final class LogSegment: Sendable {
     /// The end of one frame, and where a cursor stands once it was sent.
     package struct Mark: Sendable, Equatable {
@@ -30,7 +31,9 @@ package final class LogSegment: Sendable {
         let guess = cursor - after
         if guess >= 0, guess < marks.count {
             let index = Int(guess)
-            if marks[index].through > cursor, index == 0 || marks[index - 1].through <= cursor { return index }
+            if marks[index].through > cursor, index == 0 || marks[index - 1].through <= cursor {
+                return index
+            }
         }
         var low = 0
         var high = marks.count

@@ -7,7 +7,7 @@ internal import PosixKit
 ///
 /// ```
 ///   begin: DRAIN with a delay of its own to each link
-///   during the first half of the time: links close, each at its own moment, once nothing of them is under way
+///   first half of the time: links close, each at its own moment, once nothing of them is under way
 ///   at the end of the time: what is left is closed
 /// ```
 final class LoopDrain {

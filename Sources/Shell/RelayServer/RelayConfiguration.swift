@@ -43,7 +43,8 @@ package struct RelayConfiguration: Sendable {
             self.state = state
         } else {
             throw OperatorError(
-                .badConfiguration, "neither HOME nor XDG_STATE_HOME is set", hint: "name the directory with --state")
+                .badConfiguration, "neither HOME nor XDG_STATE_HOME is set",
+                hint: "name the directory with --state")
         }
         name = settings.text("relay", "name") ?? name
         guard (1...64).contains(name.count), name.utf8.count <= 255,
@@ -52,7 +53,8 @@ package struct RelayConfiguration: Sendable {
             throw RelayConfiguration.wrong(settings, "relay", "name", "a name of at most 64 characters")
         }
         guard let listen = settings.text("relay", "listen").flatMap(SocketAddress.parse) else {
-            throw RelayConfiguration.wrong(settings, "relay", "listen", "an address and a port: 127.0.0.1:5280, [::]:5280")
+            throw RelayConfiguration.wrong(
+                settings, "relay", "listen", "an address and a port: 127.0.0.1:5280, [::]:5280")
         }
         self.listen = listen
         if let text = settings.text("relay", "advertise") {
@@ -102,7 +104,8 @@ package struct RelayConfiguration: Sendable {
         let allowed = host.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"):
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: ":"):
                 true
             default: false
             }

@@ -24,7 +24,8 @@ enum RelayEvents {
         Event(params: .memNew(info(member))).encode()
     }
 
-    /// The batch of JOINED: `x.grp.link.inv`, then an `x.grp.mem.intro` for each owner; nil where it does not fit.
+    /// The batch of JOINED: `x.grp.link.inv`, then an `x.grp.mem.intro` for each owner; nil where it does not
+    /// fit.
     static func joined(_ view: JoinedView, relayName: String) -> [UInt8]? {
         guard let profile = try? GroupProfile.decode(json: view.profile) else { return nil }
         let invitation = LinkInvitation(
@@ -45,6 +46,7 @@ enum RelayEvents {
 
     private static func info(_ member: MemberView) -> MemberInfo {
         MemberInfo(
-            memberID: member.id, role: member.role, profile: Profile(displayName: member.name), key: member.key)
+            memberID: member.id, role: member.role, profile: Profile(displayName: member.name),
+            key: member.key)
     }
 }

@@ -82,7 +82,8 @@ final class RelayLoop {
         case .notice(let notice): noticed(notice)
         case .page(let link, let page, let head):
             sessions[link.number]?.pageCame(page, head: head)
-        case .history(let link, let request, let segment): sessions[link.number]?.historyCame(request, segment)
+        case .history(let link, let request, let segment):
+            sessions[link.number]?.historyCame(request, segment)
         case .members(let link, let request, let frame): sessions[link.number]?.membersCame(request, frame)
         case .openFrontDoor(let plan): openFrontDoor(plan)
         case .operatorAnswered(let reference, let reply, let attached):
@@ -104,7 +105,9 @@ final class RelayLoop {
             plan.startup.post(.ready)
         } catch {
             plan.startup.post(
-                .failed(OperatorError(.stateNotWritable, "the control socket cannot be made: \(error.description)")))
+                .failed(
+                    OperatorError(
+                        .stateNotWritable, "the control socket cannot be made: \(error.description)")))
         }
     }
 
@@ -187,7 +190,8 @@ final class RelayLoop {
         guard !reader.isAwaitingPage else { return }
         reader.isAwaitingPage = true
         relay.reader.post(
-            .page(LinkReference(loop: index, number: reader.number), reader.feed.channel, after: reader.cursor))
+            .page(
+                LinkReference(loop: index, number: reader.number), reader.feed.channel, after: reader.cursor))
     }
 
     /// Feeds readers for a slice of time; what is left comes after a look at the sockets.

@@ -15,7 +15,8 @@ struct LinkReference: Hashable, Sendable {
     let number: UInt64
 }
 
-/// Who waits for the answer of an operator's command: a connection of the control socket on loop 0, and its request.
+/// Who waits for the answer of an operator's command: a connection of the control socket on loop 0, and its
+/// request.
 struct ControlReference: Hashable, Sendable {
     let connection: UInt64
     let request: Int64

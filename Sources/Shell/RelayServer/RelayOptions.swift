@@ -35,7 +35,8 @@ package enum RelayOptions {
             "limits", "pending_invitations", .integer(0...1_000_000), default: "1000", reloadable: false,
             "the most invitations that wait for the operator"),
         ConfigurationOption(
-            "limits", "subscribers_per_channel", .integer(1...10_000_000), default: "100000", reloadable: false,
+            "limits", "subscribers_per_channel", .integer(1...10_000_000), default: "100000",
+            reloadable: false,
             "the most members of one channel"),
         ConfigurationOption(
             "limits", "message_bytes", .bytes(256...15602), default: "15602", reloadable: false,
@@ -65,15 +66,20 @@ package enum RelayOptions {
             "log", "level", .choice(["debug", "info", "notice", "warning", "error"]), default: "info",
             reloadable: true, "the least grave events written"),
         ConfigurationOption(
-            "log", "format", .choice(["text", "json"]), default: "text", reloadable: false, "how events are written"),
+            "log", "format", .choice(["text", "json"]), default: "text", reloadable: false,
+            "how events are written"),
         ConfigurationOption(
-            "log", "addresses", .boolean, default: "no", reloadable: true, "whether addresses of peers are written"),
+            "log", "addresses", .boolean, default: "no", reloadable: true,
+            "whether addresses of peers are written"),
     ]
 
     /// The flags of the command line and the settings they stand for.
     package static let flags: [(flag: OptionSpec, section: String, key: String)] = [
         (OptionSpec("state", value: "DIR", "the relay's state directory"), "relay", "state"),
-        (OptionSpec("listen", value: "ADDRESS:PORT", "where to listen (default 127.0.0.1:5280)"), "relay", "listen"),
+        (
+            OptionSpec("listen", value: "ADDRESS:PORT", "where to listen (default 127.0.0.1:5280)"), "relay",
+            "listen"
+        ),
         (OptionSpec("advertise", value: "HOST[:PORT]", "what goes into links"), "relay", "advertise"),
         (OptionSpec("name", value: "NAME", "the name that owners see"), "relay", "name"),
         (OptionSpec("loops", value: "COUNT", "threads that serve links"), "relay", "loops"),

@@ -6,6 +6,8 @@ internal import RelayStore
 
 /// `antennad`: reads the settings, runs the relay until a signal comes, ends with an exit code.
 package enum RelayProgram {
+    package static func main() -> Never { Posix.exit(run(Array(CommandLine.arguments.dropFirst()))) }
+
     /// Returns: the code to exit with.
     package static func run(_ arguments: [String]) -> Int32 {
         let output = Output(json: CommandTable.wantsJSON(arguments))
@@ -16,7 +18,8 @@ package enum RelayProgram {
                 let versions = RelayVersions.report
                 output.text(
                     Version.line(
-                        program: "antennad", parts: ["libevent \(versions.libevent)", "SQLite \(versions.sqlite)"]) + "\n")
+                        program: "antennad",
+                        parts: ["libevent \(versions.libevent)", "SQLite \(versions.sqlite)"]) + "\n")
             case .run(let command): try perform(command, output)
             }
             return ExitCode.ok.rawValue
@@ -53,9 +56,11 @@ package enum RelayProgram {
         let path = command.value("config") ?? Console.environment("ANTENNA_CONFIG") ?? ""
         let flags = RelayOptions.flags.compactMap { entry -> Configuration.Flag? in
             guard let value = command.value(entry.flag.name) else { return nil }
-            return Configuration.Flag(name: entry.flag.name, section: entry.section, key: entry.key, value: value)
+            return Configuration.Flag(
+                name: entry.flag.name, section: entry.section, key: entry.key, value: value)
         }
-        return try Configuration.load(options: RelayOptions.table, file: path.isEmpty ? nil : path, flags: flags)
+        return try Configuration.load(
+            options: RelayOptions.table, file: path.isEmpty ? nil : path, flags: flags)
     }
 
     private static func show(_ settings: Configuration, _ output: Output) {
@@ -75,7 +80,8 @@ package enum RelayProgram {
     // MARK: The command line
 
     static let table: CommandTable = {
-        let settings = [OptionSpec("config", value: "FILE", "read settings from this file (also $ANTENNA_CONFIG)")]
+        let settings =
+            [OptionSpec("config", value: "FILE", "read settings from this file (also $ANTENNA_CONFIG)")]
             + RelayOptions.flags.map(\.flag)
         return CommandTable(
             program: "antennad",
@@ -95,18 +101,21 @@ package enum RelayProgram {
             fallback: CommandSpec(
                 "", "Run the relay",
                 discussion: """
-                    Without options it listens on 127.0.0.1:5280 and keeps its state in $XDG_STATE_HOME/antenna/relay, \
-                    else ~/.local/state/antenna/relay. TERM or INT stop it cleanly; a second one at once.
+                    Without options it listens on 127.0.0.1:5280 and keeps its state in \
+                    $XDG_STATE_HOME/antenna/relay, else ~/.local/state/antenna/relay. TERM or INT stop it \
+                    cleanly; a second one at once.
                     """,
-                options: settings + [OptionSpec("print-address", "print the link for owners on standard output")],
+                options: settings + [
+                    OptionSpec("print-address", "print the link for owners on standard output")
+                ],
                 examples: [
                     "antennad", "antennad --listen 0.0.0.0:5280 --advertise relay.example --print-address",
                     "antennad --config /etc/antenna/antennad.ini",
                 ]),
             notes: """
                 settings: a flag wins over $ANTENNA_SECTION__KEY, that over the file, that over the default
-                exit codes: 0 stopped, 64 usage, 65 foreign, newer or damaged state, 73 state not writable, 74 input or
-                output failed, 75 in use by another relay, 77 not permitted, 78 settings invalid
+                exit codes: 0 stopped, 64 usage, 65 foreign, newer or damaged state, 73 state not writable,
+                74 input or output failed, 75 in use by another relay, 77 not permitted, 78 settings invalid
                 """)
     }()
 }

@@ -72,7 +72,8 @@ extension RelayServer {
         options.pendingInvitationsMax = Int64(configuration.pendingInvitationsMax)
         options.membersPerChannelMax = Int64(configuration.subscribersPerChannelMax)
         options.messageBytesMax = configuration.messageBytesMax
-        options.retention = Retention(messages: configuration.logMessagesMax, bytes: configuration.logBytesMax)
+        options.retention = Retention(
+            messages: configuration.logMessagesMax, bytes: configuration.logBytesMax)
         options.quotaBytes = configuration.databaseBytesMax > 0 ? configuration.databaseBytesMax : nil
         options.relayName = configuration.name
         return options
@@ -80,11 +81,16 @@ extension RelayServer {
 
     private static func storeError(_ error: RelayStoreError) -> OperatorError {
         switch error {
-        case .inUse: OperatorError(.stateLocked, error.description, hint: "stop the other relay, or use another --state")
+        case .inUse:
+            OperatorError(
+                .stateLocked, error.description, hint: "stop the other relay, or use another --state")
         case .foreign: OperatorError(.foreignDatabase, error.description, hint: "it was not touched")
-        case .tooNew: OperatorError(.databaseTooNew, error.description, hint: "it was not touched; use the newer program")
+        case .tooNew:
+            OperatorError(
+                .databaseTooNew, error.description, hint: "it was not touched; use the newer program")
         case .corrupt, .missing: OperatorError(.databaseCorrupt, error.description)
-        case .cannotCreate: OperatorError(.stateNotWritable, error.description, hint: "name another one with --state")
+        case .cannotCreate:
+            OperatorError(.stateNotWritable, error.description, hint: "name another one with --state")
         case .full: OperatorError(.storageFull, error.description)
         case .failed: OperatorError(.inputOutput, error.description)
         }
@@ -102,7 +108,8 @@ extension RelayServer {
                 startup.post(.loop(loop.mailbox))
                 loop.run()
             } catch {
-                startup.post(.failed(OperatorError(.inputOutput, "the event loop could not be made: \(error)")))
+                startup.post(
+                    .failed(OperatorError(.inputOutput, "the event loop could not be made: \(error)")))
             }
         }
     }
@@ -128,7 +135,8 @@ extension RelayServer {
             identity = try RelayIdentity.decode(bytes)
         } catch {
             throw OperatorError(
-                .databaseCorrupt, "\(path): \(error.description)", hint: "restore the file; without it the address is lost")
+                .databaseCorrupt, "\(path): \(error.description)",
+                hint: "restore the file; without it the address is lost")
         }
         // A certificate that is about to end is replaced where that can be done here.
         if identity.shouldRotate(nowSeconds: Clock.nowSeconds()),
@@ -157,11 +165,13 @@ extension RelayServer {
             if error.isAddressInUse {
                 throw OperatorError(
                     .badConfiguration, "cannot listen on \(address): the address is in use",
-                    hint: "another relay may be running; choose another port with --listen", exitCode: .temporary)
+                    hint: "another relay may be running; choose another port with --listen",
+                    exitCode: .temporary)
             }
             if error.isPermission {
                 throw OperatorError(
-                    .notPermitted, "cannot listen on \(address): \(error.reason)", hint: "use a port above 1023")
+                    .notPermitted, "cannot listen on \(address): \(error.reason)",
+                    hint: "use a port above 1023")
             }
             throw OperatorError(.badConfiguration, "cannot listen on \(address): \(error.reason)")
         }

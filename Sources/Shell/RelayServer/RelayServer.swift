@@ -12,7 +12,8 @@ internal import RelayStore
 ///  init ──▶ running ── stop (or a signal) ──▶ draining ── all links gone, or the time is up ──▶ stopped
 ///                                                └── stop again: at once
 /// ```
-/// Threads: the loops, the authority (the one writer) and the reader; RelayMessages.swift holds what they say.
+/// Threads: the loops, the authority (the one writer) and the reader; RelayMessages.swift holds what they
+/// say.
 package final class RelayServer: Sendable {
     private let relay: RelayShared
     private let loops: [Mailbox<LoopMessage>]
@@ -30,7 +31,9 @@ package final class RelayServer: Sendable {
     /// Opens the state, starts the threads and listens.
     ///
     /// **Throws** what an operator can act on, each with its exit code.
-    package init(_ configuration: RelayConfiguration, log: Log, takesSignals: Bool = false) throws(OperatorError) {
+    package init(_ configuration: RelayConfiguration, log: Log, takesSignals: Bool = false)
+        throws(OperatorError)
+    {
         Posix.ignoreSIGPIPE()
         let descriptors = Posix.raiseDescriptorLimit(
             to: UInt64(configuration.connectionsMax + RelayServer.ownDescriptors))
@@ -46,13 +49,15 @@ package final class RelayServer: Sendable {
             let identityPath = configuration.state + "/relay.identity"
             let identity = try RelayServer.loadIdentity(identityPath, log)
             let socket = try RelayServer.listen(configuration)
-            guard let listening = Posix.localAddress(socket.raw), let key = PublicKey(raw: identity.publicKey) else {
+            guard let listening = Posix.localAddress(socket.raw), let key = PublicKey(raw: identity.publicKey)
+            else {
                 throw OperatorError(.internalDefect, "the listening socket has no address")
             }
             let relay = RelayShared(
                 configuration: configuration, log: log, identityKey: key, identitySecret: identity.identity,
                 listening: listening, authority: authority,
-                connectionsMax: min(configuration.connectionsMax, Int(clamping: descriptors) - RelayServer.ownDescriptors))
+                connectionsMax: min(
+                    configuration.connectionsMax, Int(clamping: descriptors) - RelayServer.ownDescriptors))
             self.relay = relay
             var loops: [Mailbox<LoopMessage>] = []
             var threads: [PosixThread] = []
@@ -69,7 +74,8 @@ package final class RelayServer: Sendable {
             loops[0].post(
                 .openFrontDoor(
                     FrontDoorPlan(
-                        loops: loops, socket: socket.release(), identity: identity, identityPath: identityPath,
+                        loops: loops, socket: socket.release(), identity: identity,
+                        identityPath: identityPath,
                         takesSignals: takesSignals, startup: startup)))
             try RelayServer.wait(startup)
         } catch {

@@ -6,7 +6,8 @@ internal import SodiumCrypto
 internal import Synchronization
 internal import ZstdKit
 
-/// What all threads of one relay have in common: settings, keys, boxes, counts. Nothing here changes but the counts.
+/// What all threads of one relay have in common: settings, keys, boxes, counts. Nothing here changes but the
+/// counts.
 final class RelayShared: Sendable {
     let configuration: RelayConfiguration
     let log: Log

@@ -28,7 +28,9 @@ final class ControlSide {
         }
         for element in elements {
             guard case .success(let element) = element else { return session.refuse(.malformedEvent) }
-            switch ElementReading.direct(element, channel: channel, owner: owner, key: ownerKey, crypto: crypto) {
+            switch ElementReading.direct(
+                element, channel: channel, owner: owner, key: ownerKey, crypto: crypto)
+            {
             case .failure(let code): return session.refuse(code.code)
             case .success(.invitation(let invitation, let ownerName)):
                 session.ask(

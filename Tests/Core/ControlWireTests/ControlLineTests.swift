@@ -6,7 +6,8 @@ struct ControlLineTests {
     @Test("a request reads back as it was written, for every command", arguments: ControlCommand.allCases)
     func requestRoundTrip(command: ControlCommand) throws {
         let request = ControlRequest(
-            id: 7, command: command, arguments: ControlArguments(channel: "#'my news'", reason: "ümlaut \"quoted\""))
+            id: 7, command: command,
+            arguments: ControlArguments(channel: "#'my news'", reason: "ümlaut \"quoted\""))
         let line = request.encode()
         #expect(!line.contains(UInt8(ascii: "\n")))
         #expect(try ControlRequest.decode(line) == request)
@@ -20,7 +21,9 @@ struct ControlLineTests {
 
     @Test(
         "what is not a request is a bad request",
-        arguments: ["", "status", "[]", "{}", #"{"id":"x","command":"status"}"#, #"{"command":"status"}"#, "\u{0}"])
+        arguments: [
+            "", "status", "[]", "{}", #"{"id":"x","command":"status"}"#, #"{"command":"status"}"#, "\u{0}",
+        ])
     func bad(line: String) {
         #expect {
             try ControlRequest.decode(Array(line.utf8))
@@ -55,16 +58,17 @@ struct ControlLineTests {
 
     @Test("an error reads back whatever the command was", arguments: ControlCommand.allCases)
     func errorRoundTrip(command: ControlCommand) {
-        let response = ControlResponse(id: 2, outcome: .failure(ControlError(.unknownChannel, "No channel #news.")))
+        let response = ControlResponse(
+            id: 2, outcome: .failure(ControlError(.unknownChannel, "No channel #news.")))
         #expect(ControlResponse.decode(response.encode(), to: command) == response)
     }
 
     @Test("the bytes of a response are those of the document")
     func golden() {
         let response = ControlResponse(id: 2, outcome: .failure(ControlError(.notRejected, "Not rejected.")))
-        #expect(
-            String(decoding: response.encode(), as: UTF8.self)
-                == #"{"error":{"code":103,"message":"Not rejected.","name":"not-rejected"},"id":2,"ok":false}"#)
+        let error = #"{"code":103,"message":"Not rejected.","name":"not-rejected"}"#
+        let line = #"{"error":\#(error),"id":2,"ok":false}"#
+        #expect(String(decoding: response.encode(), as: UTF8.self) == line)
     }
 }
 
@@ -75,7 +79,8 @@ struct ChannelReferenceTests {
     @Test(
         "names are read with or without the hash and with either quote",
         arguments: [
-            ("#news", ChannelReference.name("news")), ("news", .name("news")), ("#'my news'", .name("my news")),
+            ("#news", ChannelReference.name("news")), ("news", .name("news")),
+            ("#'my news'", .name("my news")),
             ("'my news'", .name("my news")), ("#\"it's\"", .name("it's")), ("#news_1", .name("news_1")),
             ("#" + id, .name(id)), (id, .idOrName(id)), (id + "=", .idOrName(id + "=")),
         ])

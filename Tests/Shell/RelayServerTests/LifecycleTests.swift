@@ -90,7 +90,10 @@ struct LifecycleTests {
         let channel = TestChannel("my news")
         try channel.serve(relay, net)
         let result = relay.operate(
-            input: ["/leave #'my news'", "", "/leave #nothing", "/group allow #'my news'", "/quit", "/leave #'my news'"])
+            input: [
+                "/leave #'my news'", "", "/leave #nothing", "/group allow #'my news'", "/quit",
+                "/leave #'my news'",
+            ])
         #expect(result.code == .usage)
         #expect(
             result.output == """
@@ -239,7 +242,9 @@ struct StartingTests {
         #expect(read("relay.example:5281") == "relay.example 5281")
         #expect(read("[::1]") == "::1 -")
         #expect(read("[::1]:80") == "::1 80")
-        for wrong in ["", ":80", "a:b:c", "relay example", "relay.example:", "relay.example:0", "[relay]:1", "a/b"] {
+        for wrong in [
+            "", ":80", "a:b:c", "relay example", "relay.example:", "relay.example:0", "[relay]:1", "a/b",
+        ] {
             #expect(read(wrong) == nil)
         }
     }

@@ -4,7 +4,8 @@ import Testing
 /// A DELIVER frame with a batch of `size` zero bytes.
 func deliver(_ sequence: Int64, size: Int = 10) -> [UInt8] {
     let length = 8 + size
-    return [0x24, UInt8(length >> 8), UInt8(length & 0xFF)] + word(sequence) + [UInt8](repeating: 0, count: size)
+    return [0x24, UInt8(length >> 8), UInt8(length & 0xFF)] + word(sequence)
+        + [UInt8](repeating: 0, count: size)
 }
 
 func gap(_ from: Int64, _ to: Int64) -> [UInt8] { [0x25, 0, 17] + word(from) + word(to) + [1] }
@@ -58,7 +59,9 @@ struct LogTailTests {
     @Test("finds the segment of every cursor it still holds")
     func position() throws {
         var tail = LogTail(head: 10, byteCountMax: 1 << 20)
-        for start in stride(from: Int64(10), to: 1010, by: 10) { tail.append(try segment(after: start, count: 10)) }
+        for start in stride(from: Int64(10), to: 1010, by: 10) {
+            tail.append(try segment(after: start, count: 10))
+        }
         #expect(tail.head == 1010)
         #expect(tail.start == 10)
         for cursor in Int64(10)..<1010 {
@@ -85,7 +88,9 @@ struct LogTailTests {
     @Test("an erased message and all before it leave the tail")
     func erased() throws {
         var tail = LogTail(head: 0, byteCountMax: 1 << 20)
-        for start in stride(from: Int64(0), to: 100, by: 10) { tail.append(try segment(after: start, count: 10)) }
+        for start in stride(from: Int64(0), to: 100, by: 10) {
+            tail.append(try segment(after: start, count: 10))
+        }
         tail.forget(through: 35)
         #expect(tail.start == 40)
         #expect(tail.position(after: 34) == nil)

@@ -97,7 +97,9 @@ struct MisbehavingTests {
         let person = TestPerson()
         guard case .join(_, var element) = channel.join(person) else { throw TestFailure() }
         element[element.count - 5] ^= 1
-        #expect([.badSignature, .malformedEvent].contains(try answer(.join(channel: channel.id, element: element))))
+        #expect(
+            [.badSignature, .malformedEvent].contains(
+                try answer(.join(channel: channel.id, element: element))))
         #expect(try answer(.join(channel: channel.id, element: [1, 2, 3])) == .malformedEvent)
         #expect(try answer(channel.join(person, name: "")) == .joinRefused)
         #expect(try answer(TestChannel().join(person)) == .unknownChannel)

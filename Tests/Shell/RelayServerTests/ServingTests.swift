@@ -58,7 +58,8 @@ struct ServingTests {
         let long = channel.owner.post(channel.id, String(repeating: "x", count: 1000))
         let nameless = channel.owner.element(
             channel.id, Event(params: .msgNew(MessageContainer(content: MessageContent(text: "no id")))))
-        let odd = channel.owner.element(channel.id, Event(messageID: MessageID(random: Sodium.random(12)), params: .ok))
+        let odd = channel.owner.element(
+            channel.id, Event(messageID: MessageID(random: Sodium.random(12)), params: .ok))
         let foreign = TestPerson().post(channel.id, "by somebody else")
         let results = try writer.publish(
             7, Body.encodeBatch([good, forged, long, nameless, odd, foreign, Array("{}".utf8)]))
@@ -149,7 +150,9 @@ struct ServingTests {
         #expect(try writer.publish(1, element) == [.stored(1)])
         let deletion = channel.owner.element(
             channel.id,
-            Event(messageID: MessageID(random: Sodium.random(12)), params: .msgDel(MessageDeletion(messageID: id))))
+            Event(
+                messageID: MessageID(random: Sodium.random(12)),
+                params: .msgDel(MessageDeletion(messageID: id))))
         #expect(try writer.publish(2, deletion) == [.stored(2)])
         #expect(try writer.publish(3, element) == [.refused(.messageDeleted)])
         let (late, _) = try channel.attach(
@@ -190,7 +193,8 @@ struct ServingTests {
         let client = try net.connect(relay).opened()
         let challenge = Sodium.random(32)
         client.send(.direct(body: Event(params: .relayTest(RelayTest(challenge: challenge))).encode()))
-        guard case .relayTest(let answer) = try client.nextDirect().params, let signature = answer.signature else {
+        guard case .relayTest(let answer) = try client.nextDirect().params, let signature = answer.signature
+        else {
             throw TestFailure()
         }
         #expect(

@@ -53,7 +53,8 @@ final class TestClient: LinkDelegate {
     init(_ net: TestNet, _ server: RelayServer) {
         self.net = net
         link = Link.connect(
-            to: [server.listening], context: net.context, settings: .client(), expectedIdentity: server.identity,
+            to: [server.listening], context: net.context, settings: .client(),
+            expectedIdentity: server.identity,
             delegate: self)
     }
 
@@ -117,7 +118,8 @@ final class TestClient: LinkDelegate {
 // MARK: - A channel and its people
 
 let testCrypto = ChannelCrypto(
-    verify: { Ed25519.verify(signature: $0.bytes, message: $1, publicKey: $2.raw) }, sha256: { Sodium.sha256($0) },
+    verify: { Ed25519.verify(signature: $0.bytes, message: $1, publicKey: $2.raw) },
+    sha256: { Sodium.sha256($0) },
     sha512: { Sodium.sha512($0) }, decompress: { _, _ in nil }, compress: { $0 })
 
 func sign(_ message: [UInt8], _ pair: Ed25519.KeyPair) -> Signature {
@@ -171,7 +173,8 @@ final class TestChannel {
     func record() throws -> [UInt8] {
         let profile = GroupProfile(
             displayName: name,
-            publicGroup: PublicGroup(groupLink: "https://relay.example/c#\(id.unpaddedText)", publicGroupID: id))
+            publicGroup: PublicGroup(
+                groupLink: "https://relay.example/c#\(id.unpaddedText)", publicGroupID: id))
         let content = ChannelRecord.Content(
             rootKey: key(root), version: version,
             owners: [OwnerAuth(owner: owner.id, key: key(owner.pair)) { sign($0, root) }], relays: relays,
@@ -293,7 +296,8 @@ extension TestClient {
         while true {
             let frame = try next(sourceLocation: sourceLocation)
             guard case .deliver(let sequence, let batch) = frame else { continue }
-            guard case .success(.forward(let forward))? = try Body.decode(batch, crypto: testCrypto).first else {
+            guard case .success(.forward(let forward))? = try Body.decode(batch, crypto: testCrypto).first
+            else {
                 throw TestFailure()
             }
             return (sequence, forward.inner)

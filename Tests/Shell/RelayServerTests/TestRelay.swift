@@ -1,6 +1,6 @@
 import LinkRuntime
-import OperatorCommands
 import Operations
+import OperatorCommands
 import PosixKit
 import RelayServer
 import Synchronization
@@ -31,7 +31,8 @@ final class TestRelay {
     private static func start(_ configuration: RelayConfiguration, _ lines: LogLines) throws -> RelayServer {
         let log = Log(
             format: .text, minimum: .debug, underJournal: true, colour: false,
-            repetition: Log.Repetition(burst: 1000), now: { Console.nowMilliseconds }, sink: { lines.add($0) })
+            repetition: Log.Repetition(burst: 1000), now: { Console.nowMilliseconds }, sink: { lines.add($0) }
+        )
         return try RelayServer(configuration, log: log)
     }
 
@@ -69,7 +70,8 @@ final class TestRelay {
             return true
         }
         var rest = input[...]
-        let code = OperatorProgram.run(words + ["--socket", socket], output: output, input: { rest.popFirst() })
+        let code = OperatorProgram.run(
+            words + ["--socket", socket], output: output, input: { rest.popFirst() })
         return Operated(code: code, output: captured.text, errors: errors.text)
     }
 
@@ -82,7 +84,11 @@ final class TestRelay {
     static func remove(_ path: String) {
         for name in (try? Posix.list(path)) ?? [] {
             let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true { remove(inner) } else { try? Posix.removeFile(inner) }
+            if Posix.status(inner)?.isDirectory == true {
+                remove(inner)
+            } else {
+                try? Posix.removeFile(inner)
+            }
         }
         _ = Posix.removeDirectory(path)
     }
