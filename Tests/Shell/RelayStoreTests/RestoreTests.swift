@@ -107,6 +107,16 @@ struct RestoreTests {
         again.close()
     }
 
+    @Test("a write-ahead log without its database is gone after the restore")
+    func orphanedLog() throws {
+        let ledger = try prepare()
+        ledger.close()
+        let other = try TemporaryDirectory()
+        try Posix.writeFileAtomically(other.path + "/relay.db-wal", Array("left over".utf8))
+        _ = try Restore.run(from: backup, into: other.path)
+        #expect(try Posix.list(other.path) == ["relay.db", "relay.lock"])
+    }
+
     @Test("a restore into a new directory makes a relay of it")
     func newDirectory() throws {
         let ledger = try prepare()
