@@ -4,7 +4,7 @@ import itertools
 
 from . import elements, wire
 from .bytesio import WireError
-from .noise_link import AESGCM, CHACHAPOLY, Deadline, connect
+from .noise_link import AESGCM, CHACHAPOLY, Deadline, LinkClosed, connect
 
 CONTROL_CONTEXT = b"antenna/1 control"
 ATTACH_CONTEXT = b"antenna/1 attach"
@@ -250,3 +250,12 @@ def direct_events(frame):
             found.append(elements.parse_event(element.json))
     return found
 
+
+def ended(connection, *codes):
+    """Waits until the relay ends the link: with one of these errors (none given: any), or without a word."""
+    try:
+        error = connection.error(20)
+        assert not codes or error.code in codes, error
+    except LinkClosed:
+        pass
+    connection.close()

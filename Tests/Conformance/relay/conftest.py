@@ -30,16 +30,17 @@ def binary(name):
 class Relay:
     """One antennad process and the operator's tool for it."""
 
-    def __init__(self, state, listen="127.0.0.1:0", arguments=()):
+    def __init__(self, state, listen="127.0.0.1:0", **settings):
+        """`settings` are those of `antennad config default`, as section__key."""
         self.state = str(state)
-        self.arguments = list(arguments)
+        self.environment = {**os.environ, **{f"ANTENNA_{k.upper()}": str(v) for k, v in settings.items()}}
         self.log = open(os.path.join(self.state, "..", f"{os.path.basename(self.state)}.log"), "ab")
         self.start(listen)
 
     def start(self, listen):
         self.process = subprocess.Popen(
-            [binary("antennad"), "--listen", listen, "--state", self.state, "--print-address", *self.arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
+            [binary("antennad"), "--listen", listen, "--state", self.state, "--print-address"],
+            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
         self.link = links.parse(self._address_line())
 
     def _address_line(self):
@@ -93,12 +94,23 @@ def relay(shared):
 
 
 @pytest.fixture
-def own_relay(tmp_path):
-    state = tmp_path / "state"
-    state.mkdir()
-    relay = Relay(state)
-    yield relay
-    relay.stop()
+def relays(tmp_path):
+    """`relays(section__key=value, …)`: a relay of the test's own."""
+    made = []
+
+    def make(**settings):
+        state = tmp_path / f"state{len(made)}"
+        state.mkdir()
+        made.append(Relay(state, **settings))
+        return made[-1]
+    yield make
+    for relay in made:
+        relay.stop()
+
+
+@pytest.fixture
+def own_relay(relays):
+    return relays()
 
 
 class Channel:

@@ -6,7 +6,7 @@ import pytest
 
 from antenna import elements, links
 from antenna.bytesio import b64
-from antenna.client import LIVE, STORED, Connection, RemoteError
+from antenna.client import LIVE, STORED, Connection, RemoteError, ended
 from antenna.keys import KeyPair, new_id
 from antenna.people import Author, Rejected, Subscriber
 
@@ -139,8 +139,7 @@ def test_leave_reject_allow(channels, refused):
             with pytest.raises(Rejected) as problem:
                 owner.invite(control, new_id(), group_link=link)
             assert problem.value.reason == "rejoin_rejected"
-            with pytest.raises(Exception):
-                control.error()
+            ended(control, 21)
 
     other.write("still here")
     assert unconcerned.next().text == "still here"

@@ -21,8 +21,8 @@ KINDS = {"u8": 1, "u16": 1, "u32": 1, "i64": 1, "len8": b"x", "len16": b"x", "ta
 
 def filled(name):
     def sample(spec):
-        return {f: [sample(k)] if isinstance(k, list) else bytes(k) if isinstance(k, int) else KINDS[k]
-                for f, k in spec}
+        return {f: [sample(k)] if isinstance(k, list) else bytes(k) if isinstance(k, int)
+                else bytes(64) if f == "signature" else KINDS[k] for f, k in spec}
     return wire.encode(name, **sample(wire.TABLE[name][1]))
 
 
@@ -64,13 +64,10 @@ def test_frames_from_80_are_ignored_and_other_unknown_ones_end_the_link(channel,
 
 @pytest.mark.parametrize("state", LISTED)
 def test_a_frame_that_is_cut_is_a_bad_frame(channel, state):
-    for name in sorted(LISTED[state]):
+    for name in sorted(LISTED[state] - {"DIRECT"}):  # which has no fields that could be cut
         connection = link_in(state, channel)
         data = filled(name)
-        number, body = data[0], data[3:]
-        if name == "DIRECT":
-            body = b""
-        connection.link.send(wire.raw_frame(number, body[:min(len(body), 3)]))
+        connection.link.send(wire.raw_frame(data[0], data[3:6]))
         ends(connection, 3)
 
 
@@ -196,7 +193,7 @@ def test_what_does_not_begin_with_the_magic_is_closed(channel, first):
     stream.close()
 
 
-def test_a_batch_as_direct_on_an_open_link_is_no_question(channel):
+def test_another_event_than_the_test_on_an_open_link_is_no_question(channel):
     connection = channel.keep(Connection.open(channel.relay.link))
     connection.direct(elements.Plain(elements.event("x.ok", {})))
     ends(connection, 1, 48)

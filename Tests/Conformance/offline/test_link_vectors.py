@@ -1,31 +1,13 @@
 """What docs/protocol/link-vectors.md says is what this client computes, and reads."""
 
-import pathlib
-
 import pytest
 
 from antenna import link_vectors, record
 from antenna.keys import channel_id
 from antenna.noise_link import check_certificate
+from vectors_page import written
 
-DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs" / "protocol"
-
-
-def written(path):
-    """{name: bytes} of all `name = hex` lines in a page's code blocks, continued lines joined."""
-    found, name, inside = {}, None, False
-    for line in path.read_text().splitlines():
-        if line.startswith("```"):
-            inside, name = not inside, None
-        elif inside and " = " in line and not line.startswith(" "):
-            name, _, text = line.partition(" = ")
-            found[name] = text
-        elif inside and name and line.startswith("  "):
-            found[name] += line.strip()
-    return {name: bytes.fromhex(text) for name, text in found.items()}
-
-
-WRITTEN = written(DOCS / "link-vectors.md")
+WRITTEN = written("link-vectors.md")
 COMPUTED = dict(link_vectors.everything())
 
 
