@@ -116,7 +116,7 @@ extension LinkSession {
     // MARK: PUBLISH and HISTORY_GET
 
     func publish(_ side: MemberSide, _ request: UInt32, _ body: [UInt8]) {
-        guard side.reader.end == nil else { return refuse(request: request, .channelInactive) }
+        if let end = side.reader.end { return refuse(request: request, end.code) }
         let items: [PublishItem]
         switch ElementReading.publish(
             body, channel: side.channel, author: side.reader.member, key: side.key,

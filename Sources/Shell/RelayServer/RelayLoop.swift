@@ -3,6 +3,7 @@ internal import LibeventLoop
 internal import LinkRuntime
 internal import Operations
 internal import PosixKit
+internal import RelayCore
 internal import RelayStore
 
 /// One loop thread: the links that live on it, and the feeds of the channels that they are on.
@@ -22,9 +23,17 @@ final class RelayLoop {
     private var unserved: ContiguousArray<ChannelFeed> = []
     private var readersLater: ContiguousArray<MemberReader> = []
     private var inbox: [LoopMessage] = []
+    /// Control links of channels that ended: closed when what came with the notice has been said.
+    private var farewells: [Farewell] = []
     private var drain: LoopDrain?
     /// Loop 0: the listener and the control socket.
     var front: FrontDoor?
+
+    private struct Farewell {
+        let session: LinkSession
+        let code: LinkErrorCode
+        let refusal: InvitationRefusal?
+    }
 
     /// How long the loop serves readers before it looks at its sockets again.
     static let sliceNanoseconds: UInt64 = 3_000_000
@@ -66,6 +75,7 @@ final class RelayLoop {
         let messages = inbox
         context.run {
             for message in messages { handle(message) }
+            sayFarewells()
             serve()
         }
     }
@@ -235,7 +245,7 @@ final class RelayLoop {
         case .channelEnded(let channel, let code, let refusal):
             if let feed = feeds[channel] { for reader in feed.readers { end(reader, feed, code) } }
             for session in controls[channel] ?? [] {
-                if let refusal { session.reject(refusal) } else { session.refuse(code) }
+                farewells.append(Farewell(session: session, code: code, refusal: refusal))
             }
         case .invitationDecided(let channel, let owner, let answer):
             for session in controls[channel] ?? [] {
@@ -243,6 +253,20 @@ final class RelayLoop {
                 session.invitationDecided(answer)
             }
         case .appended, .erased, .recordChanged, .roleChanged, .statusChanged: break
+        }
+    }
+
+    /// The request that ended a channel is answered before its link closes, though notices come before replies.
+    private func sayFarewells() {
+        let farewells = farewells
+        self.farewells.removeAll()
+        for farewell in farewells {
+            guard case .control = farewell.session.stage else { continue }
+            if let refusal = farewell.refusal {
+                farewell.session.reject(refusal)
+            } else {
+                farewell.session.refuse(farewell.code)
+            }
         }
     }
 
