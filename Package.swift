@@ -111,7 +111,9 @@ let package = Package(
                 "Operations", "OperatorCommands", "ControlWire",
             ]),
         tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
-        tests("Shell", "ChannelClientTests", ["ChannelClient", "RelayServer"]),
+        tests(
+            "Shell", "ChannelClientTests",
+            ["ChannelClient", "RelayServer", "OperatorCommands", "Operations", "PosixKit", "ChannelWire", "SodiumCrypto"]),
         tests("Shell", "OwnerCommandsTests", ["OwnerCommands", "ChannelClient", "Operations"]),
         tests("Tidy", "TidyTests", ["ChannelWire"]),
     ]

@@ -92,6 +92,7 @@ CREATE TABLE message (
     author_name TEXT NOT NULL,
     as_group INTEGER NOT NULL CHECK (as_group IN (0, 1)),
     time INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
     content_type TEXT NOT NULL,
     text TEXT NOT NULL,
     signature TEXT NOT NULL,
@@ -125,5 +126,5 @@ CREATE INDEX copy_by_relay ON copy (relay, sequence);
 CREATE INDEX event_by_target ON event (channel, target) WHERE target IS NOT NULL;
 CREATE INDEX journal_by_channel ON journal (channel, id);
 CREATE INDEX message_by_id ON message (channel, message_id);
-CREATE INDEX message_by_time ON message (channel, time, event);
+CREATE INDEX message_by_time ON message (channel, time, rank, event);
 CREATE INDEX outbox_pending ON outbox (relay, event) WHERE state = 'pending';

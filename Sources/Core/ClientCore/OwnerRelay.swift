@@ -136,6 +136,9 @@ package struct OwnerRelay: Equatable, Sendable {
     /// Whether messages for the channel are kept for it: it carries the channel or may come to.
     package var takesMessages: Bool { status != .inactive && status != .rejected }
 
+    /// The relay left by itself: its operator's refusal is on its way, or is found on the next control link.
+    package var awaitsRejection: Bool { status == .inactive && memberStatus == .left }
+
     /// Whether the owner should keep asking it for an answer.
     package var isUnderWay: Bool {
         switch status {

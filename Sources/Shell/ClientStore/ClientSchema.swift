@@ -100,13 +100,15 @@ enum ClientSchema {
             author_name TEXT NOT NULL,
             as_group INTEGER NOT NULL CHECK (as_group IN (0, 1)),
             time INTEGER NOT NULL,
+            rank INTEGER NOT NULL,
             content_type TEXT NOT NULL,
             text TEXT NOT NULL,
             signature TEXT NOT NULL,
             edited INTEGER NOT NULL DEFAULT 0 CHECK (edited IN (0, 1)),
             deleted INTEGER NOT NULL DEFAULT 0 CHECK (deleted IN (0, 1))
         ) STRICT;
-        CREATE INDEX message_by_time ON message (channel, time, event);
+        -- Within one second: what was fetched as history by its sequence, then what came live in the order of coming.
+        CREATE INDEX message_by_time ON message (channel, time, rank, event);
         CREATE INDEX message_by_id ON message (channel, message_id);
 
         CREATE TABLE copy (

@@ -97,17 +97,19 @@ extension ClientStore {
 
     package func insertMessage(
         event: Int64, channel: Int64, author: [UInt8], messageID: [UInt8], authorName: String, asGroup: Bool,
-        time: Int64, contentType: String, text: String, signature: String
+        time: Int64, contentType: String, text: String, signature: String, historySequence: Int64? = nil
     ) throws(ClientStoreError) {
+        // Times are whole seconds. What is fetched as history is older than what came live in the same second.
+        let rank = historySequence.map { $0 - (1 << 40) } ?? event
         try run(
             """
-            INSERT INTO message (event, channel, author, message_id, author_name, as_group, time, content_type, text,
-                signature)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event) DO NOTHING
+            INSERT INTO message (event, channel, author, message_id, author_name, as_group, time, rank, content_type,
+                text, signature)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event) DO NOTHING
             """,
             [
                 .integer(event), .integer(channel), .blob(author), .blob(messageID), .text(authorName),
-                SQLiteValue(asGroup), .integer(time), .text(contentType), .text(text), .text(signature),
+                SQLiteValue(asGroup), .integer(time), .integer(rank), .text(contentType), .text(text), .text(signature),
             ])
     }
 
@@ -124,14 +126,17 @@ extension ClientStore {
 
     /// The `limit` newest messages before a position (nil: the end), oldest first.
     package func messages(
-        in channel: Int64, before: (time: Int64, event: Int64)?, limit: Int
+        in channel: Int64, before: StoredMessage?, limit: Int
     ) throws(ClientStoreError) -> [StoredMessage] {
         let newestFirst = try query(
             Self.selectMessage
-                + " WHERE m.channel = ? AND (m.time, m.event) < (?, ?) ORDER BY m.time DESC, m.event DESC LIMIT ?",
+                + """
+                 WHERE m.channel = ? AND (m.time, m.rank, m.event) < (?, ?, ?)
+                ORDER BY m.time DESC, m.rank DESC, m.event DESC LIMIT ?
+                """,
             [
-                .integer(channel), .integer(before?.time ?? .max), .integer(before?.event ?? .max),
-                .integer(Int64(limit)),
+                .integer(channel), .integer(before?.time ?? .max), .integer(before?.rank ?? .max),
+                .integer(before?.event ?? .max), .integer(Int64(limit)),
             ],
             Self.message)
         return newestFirst.reversed()
@@ -139,7 +144,7 @@ extension ClientStore {
 
     package func lastMessageTime(in channel: Int64) throws(ClientStoreError) -> Int64? {
         try first(
-            "SELECT time FROM message WHERE channel = ? ORDER BY time DESC, event DESC LIMIT 1",
+            "SELECT time FROM message WHERE channel = ? ORDER BY time DESC, rank DESC LIMIT 1",
             [.integer(channel)]
         ) { $0.int64(0) }
     }
@@ -181,7 +186,7 @@ extension ClientStore {
 
     private static let selectMessage = """
         SELECT m.event, m.channel, m.author, m.message_id, m.author_name, m.as_group, m.time, m.content_type, m.text,
-            m.signature, m.edited, m.deleted, e.own
+            m.signature, m.edited, m.deleted, e.own, m.rank
         FROM message AS m JOIN event AS e ON e.id = m.event
         """
 
@@ -190,7 +195,8 @@ extension ClientStore {
             event: row.int64(0), channel: row.int64(1), author: row.blob(2), messageID: row.blob(3),
             authorName: row.text(4), asGroup: row.bool(5), time: row.int64(6), contentType: row.text(7),
             text: row.text(8), signature: row.text(9), edited: row.bool(10), deleted: row.bool(11),
-            own: row.bool(12))
+            own: row.bool(12),
+            rank: row.int64(13))
     }
 }
 

@@ -136,6 +136,8 @@ package struct StoredMessage: Equatable, Sendable {
     package let edited: Bool
     package let deleted: Bool
     package let own: Bool
+    /// The order within one second.
+    package let rank: Int64
 }
 
 /// A row of the outbox with what is needed to send it.

@@ -293,12 +293,12 @@ struct StoredMessageTests {
                 asGroup: false, time: Int64(n / 4), contentType: "text", text: "\(n)", signature: "verified")
         }
         var pages: [[String]] = []
-        var before: (time: Int64, event: Int64)?
+        var before: StoredMessage?
         while true {
             let page = try store.messages(in: channel.id, before: before, limit: 4)
             guard let first = page.first else { break }
             pages.append(page.map(\.text))
-            before = (first.time, first.event)
+            before = first
         }
         #expect(pages == [["7", "8", "9", "10"], ["3", "4", "5", "6"], ["1", "2"]])
     }

@@ -140,7 +140,7 @@ extension ChannelRuntime {
         }
         switch inserted {
         case .new(let event):
-            try apply(admitted, event: event, isHistory: isHistory, effects: &effects)
+            try apply(admitted, event: event, sequence: sequence, isHistory: isHistory, effects: &effects)
         case .known(let event, let known):
             if known != digest, isFirstCopy, admitted.author == me {
                 effects.append(
@@ -156,7 +156,8 @@ extension ChannelRuntime {
     // MARK: What an event does
 
     private func apply(
-        _ admitted: MessageAdmission.Admitted, event: Int64, isHistory: Bool, effects: inout [Effect]
+        _ admitted: MessageAdmission.Admitted, event: Int64, sequence: Int64, isHistory: Bool,
+        effects: inout [Effect]
     ) throws(ClientStoreError) {
         let author = admitted.author
         switch admitted.event.params {
@@ -165,7 +166,7 @@ extension ChannelRuntime {
                 event: event, channel: id, author: author?.bytes ?? [], messageID: admitted.messageID.bytes,
                 authorName: try authorName(admitted), asGroup: container.asGroup || author == nil,
                 time: admitted.time, contentType: container.content.type, text: container.content.text,
-                signature: admitted.signature.rawValue)
+                signature: admitted.signature.rawValue, historySequence: isHistory ? sequence : nil)
             try applyEarlierChanges(to: admitted.messageID, author: author, event: event)
             guard !isHistory else { return }
             try journal("message", event)

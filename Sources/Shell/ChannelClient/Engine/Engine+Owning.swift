@@ -202,9 +202,11 @@ extension Engine {
                 // A relay that is gone, or that closes the link on being told, is as good as told.
                 let closed = session.control.failureCount > failures
                 guard told || closed || expired else { return false }
+                // The record comes with the proof of key already: a relay that is not in it says so and hangs up.
+                let failure = session.control.connection.lastFailure
+                let knows = failure?.code.map { (20...23).contains($0) } ?? false
                 let outcome: RelayOutcome.Result =
-                    told || (closed && isSent) ? .active
-                    : .noAnswer(session.control.connection.lastFailure?.text ?? "no answer in time")
+                    told || (closed && (isSent || knows)) ? .active : .noAnswer(failure?.text ?? "no answer in time")
                 self.later {
                     demand = nil
                     _ = demand

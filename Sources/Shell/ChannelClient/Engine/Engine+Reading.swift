@@ -270,7 +270,7 @@ extension Engine {
     ) throws(ChannelClientError) -> [Message] {
         let rows = try attempt {
             try store.messages(
-                in: runtime.id, before: before.map { ($0.time, $0.event) }, limit: min(max(1, limit), 10_000))
+                in: runtime.id, before: before, limit: min(max(1, limit), 10_000))
         }
         return rows.map { publicMessage($0, in: runtime) }
     }
@@ -317,7 +317,7 @@ extension Engine {
             for stored in try attempt({ try store.channels() }) {
                 guard let runtime = try runtime(stored.id) else { continue }
                 runtime.reloadRecord()
-                for row in runtime.relayRows() where row.relay.takesMessages {
+                for row in runtime.relayRows() where row.relay.takesMessages || row.relay.awaitsRejection {
                     let isPending = before.contains { $0.relay == row.id && $0.entry.state == .pending }
                     guard runtime.isCurrent || isPending else { continue }
                     targets.append(SynchronizeTarget(runtime: runtime, row: row))

@@ -185,6 +185,7 @@ final class SynchronizeTarget {
     /// Everything is said and heard, or the relay cannot be reached now.
     var isSettled: Bool {
         guard let row = runtime.row(relayID) else { return true }
+        if row.relay.awaitsRejection, runtime.isOwner { return controlFailed }
         guard row.relay.takesMessages else { return true }
         if runtime.isOwner, !isControlSettled(row) { return false }
         let usable = runtime.isOwner ? row.relay.isPublishable : row.relay.status == .active

@@ -64,14 +64,22 @@ final class ControlSession: RelayConnectionUser {
                     record: runtime.record.bytes)))
     }
 
-    func connectionDidClose(_ failure: ConnectionFailure) {
+    func connectionWillStop() {
+        reset(ConnectionFailure(stage: .open, text: "the link was not needed any more"))
+    }
+
+    private func reset(_ failure: ConnectionFailure) {
         state = .closed
-        failureCount += 1
         puts = [:]
         gets = []
         let waiting = memberRequests
         memberRequests = [:]
         for done in waiting.values { done(.failure(failure)) }
+    }
+
+    func connectionDidClose(_ failure: ConnectionFailure) {
+        failureCount += 1
+        reset(failure)
         switch failure.code.flatMap({ LinkErrorCode(rawValue: $0) }) {
         case .channelRejected:
             // The reject came before it, or was lost with another link; the number says the same.

@@ -63,6 +63,14 @@ final class MemberSession: RelayConnectionUser {
         if runtime.isOwner || row.joined { attach(link) } else { join(link) }
     }
 
+    func connectionWillStop() {
+        let wasAttached = isAttached
+        flush()
+        reset("the link was not needed any more")
+        guard wasAttached else { return }
+        engine.emit(.connectionChanged(channel: runtime.localName, relay: name, connected: false, reason: nil))
+    }
+
     func connectionDidClose(_ failure: ConnectionFailure) {
         let wasAttached = isAttached
         flush()
@@ -77,8 +85,7 @@ final class MemberSession: RelayConnectionUser {
         engine.changed()
     }
 
-    /// The link is no longer wanted, or it is gone.
-    func reset(_ reason: String) {
+    private func reset(_ reason: String) {
         state = .closed
         pumpTimer = nil
         let now = engine.nowMilliseconds

@@ -14,6 +14,8 @@ struct RelayEndpoint: Hashable {
 protocol RelayConnectionUser: AnyObject {
     func connectionDidOpen(_ link: Link)
     func connection(_ link: Link, didReceive frame: Frame)
+    /// The link is given up because nobody wants it any more.
+    func connectionWillStop()
     /// The link is gone, or could not be made.
     func connectionDidClose(_ failure: ConnectionFailure)
 }
@@ -108,6 +110,7 @@ final class RelayConnection: LinkDelegate {
     }
 
     private func stop() {
+        if link != nil { user?.connectionWillStop() }
         attempt += 1
         timer = nil
         state = .idle

@@ -100,9 +100,10 @@ final class RelaySession {
         }
         var wantsControl = false
         if isOwner, runtime.isCurrent || controlDemand > 0, !control.isSuspended, row.relay.status != .rejected {
-            let underWay = background != .none && (row.relay.isUnderWay || control.needsRecord(row))
+            let underWay =
+                row.relay.isUnderWay || row.relay.awaitsRejection || control.needsRecord(row)
             wantsControl =
-                controlDemand > 0 || (row.relay.status != .inactive && (underWay || follows))
+                controlDemand > 0 || (background != .none && underWay) || (row.relay.status != .inactive && follows)
         }
         let endpoint = RelayEndpoint(hosts: Self.hosts(row), identity: identity)
         member.connection.setEndpoint(endpoint)
