@@ -209,10 +209,10 @@ package enum Present {
     // MARK: Tables
 
     /// Rows without a header, columns aligned.
-    static func columns(_ rows: [[String]]) -> [String] {
-        guard let first = rows.first else { return [] }
-        return Output.table(first, Array(rows.dropFirst())).enumerated().map { index, line in
-            index == 0 ? TerminalText.escaped(line) : line
-        }.map { String($0.reversed().drop(while: { $0 == " " }).reversed()) }
+    package static func columns(_ rows: [[String]]) -> [String] {
+        guard let width = rows.map(\.count).max() else { return [] }
+        return Output.table(Array(repeating: "", count: width), rows).dropFirst().map { line in
+            String(line.reversed().drop(while: { $0 == " " }).reversed())
+        }
     }
 }

@@ -85,6 +85,13 @@ import Testing
         #expect(Present.exitCode(results.map { RelayOutcome(relay: "r", result: $0) }) == exit)
     }
 
+    @Test("result lines stand in columns, also a single one")
+    func columns() {
+        #expect(Present.columns([["home", "active", ""]]) == ["home  active"])
+        #expect(Present.columns([["a", "accepted", "x"], ["other", "queued", ""]]) == ["a      accepted  x", "other  queued"])
+        #expect(Present.columns([]) == [])
+    }
+
     @Test("a message is one block of text that no author can turn into commands for a terminal")
     func hostileMessage() {
         let message = Message(

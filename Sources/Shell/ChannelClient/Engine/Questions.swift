@@ -200,10 +200,10 @@ final class SynchronizeTarget {
         if controlFailed { return true }
         guard session.control.isControlling else { return false }
         switch row.relay.status {
-        // A relay that was invited and is silent waits for its operator: it is not waited for.
-        case .new: return false
-        case .accepted, .acknowledgedRoster: return false
-        case .invited, .active, .inactive, .rejected: return !session.control.needsRecord(row)
+        case .new, .accepted, .acknowledgedRoster: return false
+        // Where the operator has not decided there is nothing to wait for; where they have, the answer is on its way.
+        case .invited: return session.control.isOperatorsTurn
+        case .active, .inactive, .rejected: return !session.control.needsRecord(row)
         }
     }
 

@@ -26,6 +26,8 @@ final class ControlSession: RelayConnectionUser {
     private(set) var failureCount = 0
     /// When the invitation left on this link; monotonic milliseconds.
     private(set) var invitedAt: Int64?
+    /// Whether the relay has nothing more to say to an invitation until its operator decides.
+    private(set) var isOperatorsTurn = false
     private var isRosterSent = false
     private var nextRequest: UInt32 = 1
     private var puts: [UInt32: Int64] = [:]
@@ -152,6 +154,7 @@ final class ControlSession: RelayConnectionUser {
 
     private func controlled(status: String, recordVersion: Int64) {
         state = .controlling
+        isOperatorsTurn = status == ChannelWire.RelayStatus.invited.rawValue
         connection.succeeded()
         runtime.setRelayError(relayID, nil)
         guard let row = runtime.row(relayID) else { return }
