@@ -256,7 +256,7 @@ final class RelayLoop {
         }
     }
 
-    /// The request that ended a channel is answered before its link closes, though notices come before replies.
+    /// The request that ended a channel is answered before its link closes, though notices precede replies.
     private func sayFarewells() {
         let farewells = farewells
         self.farewells.removeAll()

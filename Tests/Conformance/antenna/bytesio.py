@@ -22,7 +22,7 @@ class Reader:
     def take(self, count):
         if count < 0 or self.at + count > len(self.data):
             raise WireError(f"{count} bytes wanted at {self.at} of {len(self.data)}")
-        piece = self.data[self.at:self.at + count]
+        piece = self.data[self.at : self.at + count]
         self.at += count
         return piece
 

@@ -1,4 +1,4 @@
-"""One connection to a relay: requests and answers, deliveries checked for order, what an attached member may do."""
+"""One connection to a relay: requests and answers, deliveries held to their order."""
 
 import itertools
 
@@ -144,13 +144,14 @@ class Connection:
 
     def answer(self, request, *names, seconds=WAIT):
         frame = self.wait(
-            lambda f: f.name in (*names, "ERROR") and f.fields.get("request") == request, seconds)
+            lambda f: f.name in (*names, "ERROR") and f.fields.get("request") == request, seconds
+        )
         if frame.name == "ERROR":
             raise RemoteError(frame)
         return frame
 
     def ping(self, data=b"conform!", seconds=WAIT):
-        """Sends PING and waits for the very PONG; everything the relay sent before it is in the inbox then."""
+        """Sends PING and waits for its PONG; what the relay sent before it is in the inbox then."""
         self.link.answer_pings = False
         self.send("PING", data=data)
         deadline = Deadline(seconds)
@@ -179,29 +180,44 @@ class Connection:
 
     def expect_direct(self, *tags, seconds=WAIT):
         """The next event with one of these tags that came by DIRECT; others stay in the inbox."""
+
         def fits(frame):
             return frame.name == "DIRECT" and any(e.tag in tags for e in direct_events(frame))
+
         frame = self.wait(fits, seconds)
         return next(e for e in direct_events(frame) if e.tag in tags)
 
     # A member's link
 
     def join(self, channel, element, seconds=WAIT):
-        self.send("JOIN", channel=channel, element=element if isinstance(element, bytes) else element.encode())
-        return [elements.parse_event(e.json) for e in elements.parse_body(self.expect("JOINED", seconds).batch)]
+        self.send(
+            "JOIN", channel=channel, element=element if isinstance(element, bytes) else element.encode()
+        )
+        return [
+            elements.parse_event(e.json) for e in elements.parse_body(self.expect("JOINED", seconds).batch)
+        ]
 
     def attach(self, channel, member, key, start=AFTER, epoch=NO_EPOCH, position=0, proof=None, seconds=WAIT):
         message = ATTACH_CONTEXT + self.link.handshake_hash + channel + bytes([len(member)]) + member
         self.channel = channel
-        self.send("ATTACH", channel=channel, member=member, signature=key.sign(message) if proof is None else proof,
-                  start=start, epoch=epoch, position=position)
+        self.send(
+            "ATTACH",
+            channel=channel,
+            member=member,
+            signature=key.sign(message) if proof is None else proof,
+            start=start,
+            epoch=epoch,
+            position=position,
+        )
         self.attached = self.expect("ATTACHED", seconds)
         return self.attached
 
     def publish_request(self, *items):
         request = next(self.requests)
         encoded = [item if isinstance(item, bytes) else item.encode() for item in items]
-        self.send("PUBLISH", request=request, body=encoded[0] if len(encoded) == 1 else elements.batch(encoded))
+        self.send(
+            "PUBLISH", request=request, body=encoded[0] if len(encoded) == 1 else elements.batch(encoded)
+        )
         return request
 
     def publish(self, *items, seconds=WAIT):

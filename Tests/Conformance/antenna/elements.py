@@ -14,8 +14,18 @@ CHUNK = 15000
 VERSIONS = "9-19"
 
 MUST_BE_SIGNED = {
-    "x.grp.del", "x.grp.info", "x.grp.prefs", "x.grp.mem.del", "x.grp.mem.role", "x.grp.mem.restrict", "x.grp.leave",
-    "x.grp.relay.new", "x.grp.roster", "x.info", "x.grp.relay.inv", "x.member",
+    "x.grp.del",
+    "x.grp.info",
+    "x.grp.prefs",
+    "x.grp.mem.del",
+    "x.grp.mem.role",
+    "x.grp.mem.restrict",
+    "x.grp.leave",
+    "x.grp.relay.new",
+    "x.grp.roster",
+    "x.info",
+    "x.grp.relay.inv",
+    "x.member",
 }
 
 
@@ -177,6 +187,7 @@ def _decompress(data):
             total += reader.len8()
         elif kind == b"1":
             import zstandard
+
             frame = reader.len16()
             size = zstandard.frame_content_size(frame)
             if size < 0 or len(total) + size > MAX_DECOMPRESSED:
@@ -236,7 +247,8 @@ def only_element(body):
 def roster_blob(entries):
     """`entries` are (member id, raw public key, role text)."""
     return u16(len(entries)) + b"".join(
-        len8(member) + len8(der(key)) + len8(role.encode()) + u16(0) for member, key, role in entries)
+        len8(member) + len8(der(key)) + len8(role.encode()) + u16(0) for member, key, role in entries
+    )
 
 
 def sha512(data):
@@ -244,4 +256,6 @@ def sha512(data):
 
 
 def chunks(message_id, data):
-    return [Chunk(message_id, i + 1, data[at:at + CHUNK]) for i, at in enumerate(range(0, len(data), CHUNK))]
+    return [
+        Chunk(message_id, i + 1, data[at : at + CHUNK]) for i, at in enumerate(range(0, len(data), CHUNK))
+    ]

@@ -1,4 +1,4 @@
-"""The byte vectors of link-vectors.md from fixed keys: python -m antenna.link_vectors prints them, the offline tests compare."""
+"""The byte vectors of link-vectors.md from fixed keys; `python -m antenna.link_vectors` prints them."""
 
 import warnings
 
@@ -22,8 +22,11 @@ GET = wire.encode("RECORD_GET", request=1, channel=channel_id(ROOT.public))
 
 
 def x25519_public(secret):
-    return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes(
-        serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    return (
+        X25519PrivateKey.from_private_bytes(secret)
+        .public_key()
+        .public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    )
 
 
 def started(suite, prologue, initiator, ephemeral):
@@ -53,8 +56,10 @@ def of_suite(suite, name):
     channel, who = channel_id(ROOT.public), bytes([len(OWNER_ID)]) + OWNER_ID
     records = []
     for sender, receiver, plaintext in (
-            (client, relay, PING + bytes(wire.padme(len(PING)) - len(PING))),
-            (client, relay, GET + bytes(wire.padme(len(GET)) - len(GET))), (relay, client, PING)):
+        (client, relay, PING + bytes(wire.padme(len(PING)) - len(PING))),
+        (client, relay, GET + bytes(wire.padme(len(GET)) - len(GET))),
+        (relay, client, PING),
+    ):
         sealed = bytes(sender.encrypt(plaintext))
         assert receiver.decrypt(sealed) == plaintext
         records.append(len16(sealed))
@@ -75,10 +80,23 @@ def channel_record():
     g = links.Link("g", KeyPair(b"\x03" * 32).public, ["relay.example"], [5281], [IDENTITY.public])
     entry = record.RelayEntry(new_id(bytes(range(12, 24))), g.key, IDENTITY.public, str(g))
     made = record.Record(
-        ROOT.public, 7, [record.OwnerAuth.make(OWNER_ID, OWNER.public, ROOT)], [entry], 0, elements.sha512(b"\0\0"), 1,
-        {"displayName": "news", "fullName": "", "publicGroup": {
-            "groupType": "channel", "publicGroupId": b64(channel),
-            "groupLink": str(links.channel(channel, [("relay.example", 5281, IDENTITY.public)]))}})
+        ROOT.public,
+        7,
+        [record.OwnerAuth.make(OWNER_ID, OWNER.public, ROOT)],
+        [entry],
+        0,
+        elements.sha512(b"\0\0"),
+        1,
+        {
+            "displayName": "news",
+            "fullName": "",
+            "publicGroup": {
+                "groupType": "channel",
+                "publicGroupId": b64(channel),
+                "groupLink": str(links.channel(channel, [("relay.example", 5281, IDENTITY.public)])),
+            },
+        },
+    )
     return [("record-by-root", made.sign(ROOT)), ("record-by-owner", made.sign(OWNER, OWNER_ID))]
 
 
@@ -100,8 +118,8 @@ def wrapped(name, data, width=112):
     lines = [text[:width]]
     rest = text[width:]
     while rest:
-        lines.append("  " + rest[:width - 2])
-        rest = rest[width - 2:]
+        lines.append("  " + rest[: width - 2])
+        rest = rest[width - 2 :]
     return "\n".join(lines)
 
 

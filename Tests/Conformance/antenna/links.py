@@ -13,7 +13,7 @@ KINDS = {"c": "channel", "g": "relay's channel link", "r": "relay address"}
 
 @dataclass
 class Link:
-    """`hosts`, `ports` and `identities` run in parallel; ports and identities hold one item, or one a host."""
+    """`ports` and `identities` run parallel to `hosts`: one item for all of them, or one each."""
 
     kind: str
     key: bytes
@@ -38,8 +38,11 @@ class Link:
         else:
             authority = self.scheme
         parts = []
-        for name, items in (("h", hosts), ("p", [str(p) for p in self.ports]),
-                            ("c", [b64(i, padded=False) for i in self.identities])):
+        for name, items in (
+            ("h", hosts),
+            ("p", [str(p) for p in self.ports]),
+            ("c", [b64(i, padded=False) for i in self.identities]),
+        ):
             if items:
                 parts.append(f"{name}={quote(','.join(items), safe='[]:')}")
         query = "?" + "&".join(parts) if parts else ""
@@ -55,7 +58,7 @@ def _item(items, index, default):
 def parse(text):
     for scheme in ("antenna:", "simplex:", "https://"):
         if text.startswith(scheme):
-            rest = text[len(scheme):]
+            rest = text[len(scheme) :]
             break
     else:
         raise WireError(f"no known scheme: {text[:30]!r}")
@@ -107,7 +110,9 @@ def relay(host, port, identity):
 def channel(channel_id, relays):
     """A c link over up to three (host, port, identity)."""
     relays = relays[:3]
-    return Link("c", channel_id, [bracketed(r[0]) for r in relays], [r[1] for r in relays], [r[2] for r in relays])
+    return Link(
+        "c", channel_id, [bracketed(r[0]) for r in relays], [r[1] for r in relays], [r[2] for r in relays]
+    )
 
 
 def bracketed(host):

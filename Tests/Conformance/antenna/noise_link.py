@@ -62,8 +62,9 @@ def fresh_x25519():
     """(private 32 bytes, public 32 bytes)."""
     private = X25519PrivateKey.generate()
     public = private.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    secret = private.private_bytes(serialization.Encoding.Raw, serialization.PrivateFormat.Raw,
-                                   serialization.NoEncryption())
+    secret = private.private_bytes(
+        serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption()
+    )
     return secret, public
 
 
@@ -192,7 +193,9 @@ def noise_for(suite, prologue, initiator):
     return noise
 
 
-def connect(host, port, identity=None, suites=CHACHAPOLY | AESGCM, seconds=10, padded=True, receive_buffer=None):
+def connect(
+    host, port, identity=None, suites=CHACHAPOLY | AESGCM, seconds=10, padded=True, receive_buffer=None
+):
     """An open Link to the relay at `host`, or LinkClosed, Refused, WireError, TimeoutError, OSError."""
     deadline = Deadline(seconds)
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)

@@ -79,23 +79,35 @@ class Owner(Author):
         """The next version of the record, signed by the root key; `changes` are fields of record.Record."""
         self.version = changes.pop("version", self.version + 1)
         fields = dict(
-            root=self.root.public, version=self.version, owners=self.chain, relays=self.entries,
-            roster_version=self.roster_version, roster_digest=self.roster_digest, profile=self.profile)
+            root=self.root.public,
+            version=self.version,
+            owners=self.chain,
+            relays=self.entries,
+            roster_version=self.roster_version,
+            roster_digest=self.roster_digest,
+            profile=self.profile,
+        )
         self.encoded = record.Record(**{**fields, **changes}).sign(self.root)
         return self.encoded
 
     def proof(self, h, channel=None, owner_id=None):
         owner_id = owner_id or self.member_id
-        return self.key.sign(CONTROL_CONTEXT + h + (channel or self.channel) + bytes([len(owner_id)]) + owner_id)
+        return self.key.sign(
+            CONTROL_CONTEXT + h + (channel or self.channel) + bytes([len(owner_id)]) + owner_id
+        )
 
     def control(self, relay_link, inviting=False, with_record=True, proof=None):
         """A control link. Its CONTROLLED frame is `connection.controlled`."""
         connection = Connection.open(relay_link)
         try:
             connection.send(
-                "CONTROL", channel=self.channel, owner=self.member_id,
-                signature=proof or self.proof(connection.link.handshake_hash), flags=1 if inviting else 0,
-                record=self.encoded if with_record else b"")
+                "CONTROL",
+                channel=self.channel,
+                owner=self.member_id,
+                signature=proof or self.proof(connection.link.handshake_hash),
+                flags=1 if inviting else 0,
+                record=self.encoded if with_record else b"",
+            )
             frame = connection.wait(lambda f: f.name in ("CONTROLLED", "DIRECT"))
             if frame.name == "DIRECT":
                 connection.inbox.insert(0, frame)
@@ -108,10 +120,17 @@ class Owner(Author):
 
     def invitation(self, relay_member_id, group_link=None, member_id=None):
         member_id = member_id or self.member_id
-        return self.signed("x.grp.relay.inv", {"groupRelayInvitation": {
-            "fromMember": {"memberId": b64(member_id), "memberRole": "owner"},
-            "fromMemberProfile": {"displayName": self.name, "fullName": ""},
-            "relayMemberId": b64(relay_member_id), "groupLink": str(group_link or self.link)}})
+        return self.signed(
+            "x.grp.relay.inv",
+            {
+                "groupRelayInvitation": {
+                    "fromMember": {"memberId": b64(member_id), "memberRole": "owner"},
+                    "fromMemberProfile": {"displayName": self.name, "fullName": ""},
+                    "relayMemberId": b64(relay_member_id),
+                    "groupLink": str(group_link or self.link),
+                }
+            },
+        )
 
     def invite(self, connection, relay_member_id, **changes):
         """The g link the relay answers with, or Rejected."""
@@ -126,8 +145,10 @@ class Owner(Author):
         blob, message_id = elements.roster_blob(entries), new_id()
         digest = elements.sha512(blob)
         header = self.signed(
-            "x.grp.roster", {"version": version, "fileInv": {"fileSize": len(blob), "fileDigest": b64(digest)}},
-            message_id)
+            "x.grp.roster",
+            {"version": version, "fileInv": {"fileSize": len(blob), "fileDigest": b64(digest)}},
+            message_id,
+        )
         connection.direct(header, *elements.chunks(message_id, blob))
         ack = connection.expect_direct("x.grp.roster.ack").params
         if ack.get("version") == version and not ack.get("error"):
@@ -179,8 +200,13 @@ class Subscriber(Author):
         return found
 
     def application(self, relay_member_id, **params):
-        params = {"profile": {"displayName": self.name, "fullName": ""}, "newMemberId": b64(self.member_id),
-                  "newMemberKey": key_text(self.key.public), "viaRelay": b64(relay_member_id), **params}
+        params = {
+            "profile": {"displayName": self.name, "fullName": ""},
+            "newMemberId": b64(self.member_id),
+            "newMemberKey": key_text(self.key.public),
+            "viaRelay": b64(relay_member_id),
+            **params,
+        }
         return self.signed("x.member", params)
 
     def subscribe(self, start=AFTER, position=0, epoch=NO_EPOCH, **options):
@@ -204,16 +230,20 @@ class Subscriber(Author):
     def verified(self, delivery):
         """True where a signed delivery verifies with the key that the record gives its author."""
         key = delivery.member and self.author_key(delivery.member)
-        return bool(key) and isinstance(delivery.element, elements.Signed) and \
-            delivery.element.verifies(self.channel, delivery.member, key)
+        return (
+            bool(key)
+            and isinstance(delivery.element, elements.Signed)
+            and delivery.element.verifies(self.channel, delivery.member, key)
+        )
 
 
 def relay_test(connection, challenge):
     """Sends x.grp.relay.test; True where the answer is signed by the identity the handshake showed."""
     connection.direct(elements.Plain(elements.event("x.grp.relay.test", {"challenge": b64(challenge)})))
     answer = connection.expect_direct("x.grp.relay.test").params
-    return answer.get("challenge", b64(challenge)) == b64(challenge) and \
-        verify(connection.link.identity, unb64(answer["signature"]), challenge)
+    return answer.get("challenge", b64(challenge)) == b64(challenge) and verify(
+        connection.link.identity, unb64(answer["signature"]), challenge
+    )
 
 
 def member_key(params):

@@ -38,7 +38,9 @@ class RelayEntry:
     link: str
 
     def encode(self):
-        return len8(self.member_id) + len8(der(self.key)) + len8(der(self.identity)) + len16(self.link.encode())
+        return (
+            len8(self.member_id) + len8(der(self.key)) + len8(der(self.identity)) + len16(self.link.encode())
+        )
 
     @staticmethod
     def decode(data):
@@ -67,12 +69,21 @@ class Record:
 
     def body(self):
         profile = json.dumps(self.profile, separators=(",", ":"), ensure_ascii=False).encode()
-        return b"".join([
-            len8(der(self.root)), i64(self.version),
-            u8(len(self.owners)), *[len8(owner.encode()) for owner in self.owners],
-            u8(len(self.relays)), *[len16(relay.encode()) for relay in self.relays],
-            i64(self.roster_version), len8(self.roster_digest), i64(self.member_count), len16(profile), self.tail,
-        ])
+        return b"".join(
+            [
+                len8(der(self.root)),
+                i64(self.version),
+                u8(len(self.owners)),
+                *[len8(owner.encode()) for owner in self.owners],
+                u8(len(self.relays)),
+                *[len16(relay.encode()) for relay in self.relays],
+                i64(self.roster_version),
+                len8(self.roster_digest),
+                i64(self.member_count),
+                len16(profile),
+                self.tail,
+            ]
+        )
 
     def sign(self, key, signer=b""):
         """The record's bytes; `signer` is empty for the root key, else the owner id that `key` belongs to."""
@@ -155,7 +166,9 @@ def _named_channel(profile):
 
 def group_profile(name, channel, link, preferences=None, **more):
     return {
-        "displayName": name, "fullName": "", **more,
+        "displayName": name,
+        "fullName": "",
+        **more,
         "publicGroup": {"groupType": "channel", "groupLink": str(link), "publicGroupId": b64(channel)},
         "groupPreferences": preferences if preferences is not None else {"signMessages": {"enable": "on"}},
     }

@@ -9,14 +9,29 @@ from noise.connection import Keypair
 from .bytesio import i64, len16, u16
 from .keys import KeyPair
 from .noise_link import (
-    AESGCM, CERTIFICATE_CONTEXT, CHACHAPOLY, MAGIC, PROLOGUE, Deadline, Link, Stream, fresh_x25519, handshake,
-    noise_for)
+    AESGCM,
+    CERTIFICATE_CONTEXT,
+    CHACHAPOLY,
+    MAGIC,
+    PROLOGUE,
+    Deadline,
+    Link,
+    Stream,
+    fresh_x25519,
+    handshake,
+    noise_for,
+)
 
 
 def certificate(identity, static, not_before=None, not_after=None):
     now = int(time.time())
-    body = b"\x01" + identity.public + static + i64(not_before if not_before is not None else now - 60) \
+    body = (
+        b"\x01"
+        + identity.public
+        + static
+        + i64(not_before if not_before is not None else now - 60)
         + i64(not_after if not_after is not None else now + 86400)
+    )
     return body + identity.sign(CERTIFICATE_CONTEXT + body)
 
 

@@ -7,7 +7,7 @@ MAX_FRAME_BODY = 16384
 MAX_PLAINTEXT = 65519
 PADDING = 0x00
 
-# name: (type, fields). A field is (name, kind); a list field is (name, [fields of an item]) behind a count byte.
+# name: (type, fields). A field is (name, kind); a list is (name, [fields of an item]) behind a count byte.
 TABLE = {
     "ERROR": (0x01, [("request", "u32"), ("code", "u16"), ("retry_after_ms", "u32"), ("text", "len16")]),
     "DRAIN": (0x02, [("delay_ms", "u32")]),
@@ -17,24 +17,62 @@ TABLE = {
     "RECORD": (0x11, [("request", "u32"), ("record", "tail")]),
     "RECORD_PUT": (0x12, [("request", "u32"), ("record", "tail")]),
     "RECORD_STORED": (0x13, [("request", "u32"), ("version", "i64")]),
-    "CONTROL": (0x18, [("channel", 32), ("owner", "len8"), ("signature", "len8"), ("flags", "u8"),
-                       ("record", "len16")]),
+    "CONTROL": (
+        0x18,
+        [("channel", 32), ("owner", "len8"), ("signature", "len8"), ("flags", "u8"), ("record", "len16")],
+    ),
     "CONTROLLED": (0x19, [("status", "len8"), ("record_version", "i64")]),
     "DIRECT": (0x1A, [("body", "tail")]),
     "MEMBERS_GET": (0x1B, [("request", "u32"), ("after", "len8"), ("limit", "u16")]),
-    "MEMBERS": (0x1C, [("request", "u32"), ("more", "bool"), ("total", "i64"),
-                       ("members", [("member", "len8"), ("role", "len8"), ("status", "len8"), ("name", "len8"),
-                                    ("joined_at", "i64")])]),
+    "MEMBERS": (
+        0x1C,
+        [
+            ("request", "u32"),
+            ("more", "bool"),
+            ("total", "i64"),
+            (
+                "members",
+                [
+                    ("member", "len8"),
+                    ("role", "len8"),
+                    ("status", "len8"),
+                    ("name", "len8"),
+                    ("joined_at", "i64"),
+                ],
+            ),
+        ],
+    ),
     "JOIN": (0x20, [("channel", 32), ("element", "tail")]),
     "JOINED": (0x21, [("batch", "tail")]),
-    "ATTACH": (0x22, [("channel", 32), ("member", "len8"), ("signature", "len8"), ("start", "u8"), ("epoch", 8),
-                      ("position", "i64")]),
-    "ATTACHED": (0x23, [("epoch", 8), ("first", "i64"), ("head", "i64"), ("resume_after", "i64"),
-                        ("role", "len8"), ("record_version", "i64")]),
+    "ATTACH": (
+        0x22,
+        [
+            ("channel", 32),
+            ("member", "len8"),
+            ("signature", "len8"),
+            ("start", "u8"),
+            ("epoch", 8),
+            ("position", "i64"),
+        ],
+    ),
+    "ATTACHED": (
+        0x23,
+        [
+            ("epoch", 8),
+            ("first", "i64"),
+            ("head", "i64"),
+            ("resume_after", "i64"),
+            ("role", "len8"),
+            ("record_version", "i64"),
+        ],
+    ),
     "DELIVER": (0x24, [("sequence", "i64"), ("batch", "tail")]),
     "GAP": (0x25, [("start", "i64"), ("end", "i64"), ("reason", "u8")]),
     "PUBLISH": (0x28, [("request", "u32"), ("body", "tail")]),
-    "ACK": (0x29, [("request", "u32"), ("results", [("result", "u8"), ("sequence", "i64"), ("code", "u16")])]),
+    "ACK": (
+        0x29,
+        [("request", "u32"), ("results", [("result", "u8"), ("sequence", "i64"), ("code", "u16")])],
+    ),
     "HISTORY_GET": (0x2A, [("request", "u32"), ("mode", "u8"), ("value", "i64"), ("limit", "u16")]),
     "HISTORY": (0x2B, [("request", "u32"), ("sequence", "i64"), ("batch", "tail")]),
     "HISTORY_END": (0x2C, [("request", "u32"), ("first", "i64"), ("more", "bool")]),

@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from antenna.client import (
-    AFTER, BEFORE_SEQUENCE, LAST, LIVE, Connection, Cursor, OrderBroken, RemoteError)
+from antenna.client import AFTER, BEFORE_SEQUENCE, LAST, LIVE, Connection, Cursor, OrderBroken, RemoteError
 from antenna.keys import new_id
 from antenna.people import Owner, Rejected, Subscriber, relay_test
 from antenna.small_relay import SmallRelay
@@ -38,8 +37,10 @@ def test_publish_read_resume_and_page(relay, owner):
         messages = [owner.message(f"m{i}") for i in range(6)]
         results = [writer.publish(message)[0] for message in messages]
         assert [r["sequence"] for r in results] == [1, 2, 3, 4, 5, 6]
-        assert writer.publish(messages[2], messages[3]) == [dict(result=1, sequence=3, code=0),
-                                                            dict(result=1, sequence=4, code=0)]
+        assert writer.publish(messages[2], messages[3]) == [
+            dict(result=1, sequence=3, code=0),
+            dict(result=1, sequence=4, code=0),
+        ]
         got = reader.deliveries(6)
         assert [d.bytes for d in got] == [m.encode() for m in messages] and all(map(subscriber.verified, got))
         assert reader.ping() == b"conform!"
@@ -83,10 +84,21 @@ def gap(start, end, reason=1):
     return Frame("GAP", dict(start=start, end=end, reason=reason))
 
 
-@pytest.mark.parametrize("frames", [
-    [deliver(6)], [deliver(4)], [deliver(5), deliver(5)], [deliver(5), deliver(7)], [gap(6, 7)], [gap(5, 4)],
-    [gap(4, 6)], [gap(5, 8), deliver(8)], [deliver(5), gap(0, 0, 2)], [gap(1, 4, 2)],
-])
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [deliver(6)],
+        [deliver(4)],
+        [deliver(5), deliver(5)],
+        [deliver(5), deliver(7)],
+        [gap(6, 7)],
+        [gap(5, 4)],
+        [gap(4, 6)],
+        [gap(5, 8), deliver(8)],
+        [deliver(5), gap(0, 0, 2)],
+        [gap(1, 4, 2)],
+    ],
+)
 def test_a_hole_a_repeat_or_an_inversion_is_noticed(frames):
     cursor = Cursor(attached(4))
     with pytest.raises(OrderBroken):

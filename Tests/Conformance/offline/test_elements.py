@@ -11,28 +11,51 @@ SIG = b"M\x40" + b"s" * 64
 JSON = b'{"event":"x.ok","params":{}}'
 
 
-@pytest.mark.parametrize("data", [
-    b"", b"?", b"/", b"/G", b"/G\0" + JSON, b"/Q\x01" + SIG + JSON, b"/G\x02" + SIG, b"/G\x01M\x3f" + b"s" * 64,
-    b"/G\x01X\x40" + b"s" * 64, b">", b">X", b">M\0\x01a" + bytes(8) + JSON, b">M\x01a\x02\xff\xfe" + bytes(8) + JSON,
-    b">C" + bytes(8) + b">C" + bytes(8) + JSON, b">C" + bytes(8) + b"F\0\x01a\x01x", b">C" + bytes(8), b"F\0",
-    b"F\0\x01a",
-])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"?",
+        b"/",
+        b"/G",
+        b"/G\0" + JSON,
+        b"/Q\x01" + SIG + JSON,
+        b"/G\x02" + SIG,
+        b"/G\x01M\x3f" + b"s" * 64,
+        b"/G\x01X\x40" + b"s" * 64,
+        b">",
+        b">X",
+        b">M\0\x01a" + bytes(8) + JSON,
+        b">M\x01a\x02\xff\xfe" + bytes(8) + JSON,
+        b">C" + bytes(8) + b">C" + bytes(8) + JSON,
+        b">C" + bytes(8) + b"F\0\x01a\x01x",
+        b">C" + bytes(8),
+        b"F\0",
+        b"F\0\x01a",
+    ],
+)
 def test_an_element_that_does_not_decode_is_refused(data):
     with pytest.raises(WireError):
         elements.parse_element(data)
 
 
-@pytest.mark.parametrize("element", [
-    elements.Plain(JSON), elements.Signed(b"D", [b"a" * 64, b"b" * 64], JSON),
-    elements.Forward(b"m", "name …", -1, elements.Signed(b"G", [b"a" * 64], JSON)),
-    elements.Forward(None, None, 2**62, elements.Plain(JSON)), elements.Chunk(b"m", 255, b"", b"app"),
-])
+@pytest.mark.parametrize(
+    "element",
+    [
+        elements.Plain(JSON),
+        elements.Signed(b"D", [b"a" * 64, b"b" * 64], JSON),
+        elements.Forward(b"m", "name …", -1, elements.Signed(b"G", [b"a" * 64], JSON)),
+        elements.Forward(None, None, 2**62, elements.Plain(JSON)),
+        elements.Chunk(b"m", 255, b"", b"app"),
+    ],
+)
 def test_an_element_reads_back_byte_for_byte(element):
     assert elements.parse_element(element.encode()) == element
 
 
 def test_all_signatures_must_verify_and_only_the_group_binding_can():
     from antenna.keys import KeyPair
+
     key, channel = KeyPair(), b"c" * 32
     good = elements.sign(JSON, channel, b"me", key)
     two = elements.Signed(b"G", good.signatures * 2, JSON)
@@ -70,15 +93,19 @@ def test_a_json_array_is_a_body_of_several_elements():
     assert elements.parse_body(b"[" + JSON + b"," + JSON + b"]") == [elements.Plain(JSON)] * 2
 
 
-@pytest.mark.parametrize("data", [b"X", b"X\0", b"X\x010\x05abc", b"X\x012abc", b"X\x011\0\x04abcd", b"X\x010\x01X"])
+@pytest.mark.parametrize(
+    "data", [b"X", b"X\0", b"X\x010\x05abc", b"X\x012abc", b"X\x011\0\x04abcd", b"X\x010\x01X"]
+)
 def test_a_compressed_body_that_does_not_decode_is_refused(data):
     import zstandard
+
     with pytest.raises((WireError, zstandard.ZstdError)):
         elements.split_body(data)
 
 
 def test_a_body_may_not_decompress_beyond_65536_bytes():
     import zstandard
+
     bomb = zstandard.ZstdCompressor().compress(b"{" * 65537)
     with pytest.raises(WireError) as problem:
         elements.split_body(b"X\x011" + len(bomb).to_bytes(2, "big") + bomb)
@@ -86,15 +113,28 @@ def test_a_body_may_not_decompress_beyond_65536_bytes():
 
 
 def test_unknown_keys_are_ignored_unknown_events_are_kept_and_null_is_absent():
-    event = elements.parse_event(b'{"v":null,"msgId":null,"event":"x.new.thing","more":1,"params":{"a":null}}')
+    event = elements.parse_event(
+        b'{"v":null,"msgId":null,"event":"x.new.thing","more":1,"params":{"a":null}}'
+    )
     assert (event.tag, event.message_id, event.versions) == ("x.new.thing", None, "9")
 
 
-@pytest.mark.parametrize("data", [
-    b"", b"{", b"[]", b"1", b'{"params":{}}', b'{"event":"y.z","params":{}}', b'{"event":"x.ok"}',
-    b'{"event":"x.ok","params":[]}', b'{"event":1,"params":{}}', b'{"event":"x.ok","params":{},"msgId":"!"}',
-    json.dumps({"event": "x.ok", "params": {}, "msgId": b64(b"m" * 256)}).encode(),
-])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"1",
+        b'{"params":{}}',
+        b'{"event":"y.z","params":{}}',
+        b'{"event":"x.ok"}',
+        b'{"event":"x.ok","params":[]}',
+        b'{"event":1,"params":{}}',
+        b'{"event":"x.ok","params":{},"msgId":"!"}',
+        json.dumps({"event": "x.ok", "params": {}, "msgId": b64(b"m" * 256)}).encode(),
+    ],
+)
 def test_json_of_another_shape_is_malformed(data):
     with pytest.raises(WireError):
         elements.parse_event(data)

@@ -6,15 +6,26 @@ from antenna import wire
 from antenna.bytesio import WireError
 
 SAMPLES = {
-    "u8": 7, "u16": 0x0102, "u32": 0x01020304, "i64": -2, "len8": b"eight", "len16": b"sixteen", "tail": b"tail",
+    "u8": 7,
+    "u16": 0x0102,
+    "u32": 0x01020304,
+    "i64": -2,
+    "len8": b"eight",
+    "len16": b"sixteen",
+    "tail": b"tail",
     "bool": True,
 }
 
 
 def sample(spec):
     return {
-        name: [sample(kind)] * 3 if isinstance(kind, list) else bytes(range(kind)) if isinstance(kind, int)
-        else SAMPLES[kind] for name, kind in spec}
+        name: [sample(kind)] * 3
+        if isinstance(kind, list)
+        else bytes(range(kind))
+        if isinstance(kind, int)
+        else SAMPLES[kind]
+        for name, kind in spec
+    }
 
 
 def filled(name):
@@ -38,10 +49,17 @@ def test_every_frame_reads_back_and_every_cut_is_a_bad_frame(name):
 
 def test_some_frames_byte_for_byte():
     assert wire.encode("PING", data=b"12345678").hex() == "030008" + b"12345678".hex()
-    assert wire.encode("RECORD_STORED", request=1, version=2).hex() == "13000c" + "00000001" + "0000000000000002"
-    assert wire.encode("GAP", start=1, end=2, reason=3).hex() == "250011" + "0000000000000001" + "0000000000000002" + "03"
-    assert wire.encode("MEMBERS", request=1, more=False, total=0, members=[]).hex() == \
-        "1c000e" + "00000001" + "46" + "0000000000000000" + "00"
+    assert (
+        wire.encode("RECORD_STORED", request=1, version=2).hex() == "13000c" + "00000001" + "0000000000000002"
+    )
+    assert (
+        wire.encode("GAP", start=1, end=2, reason=3).hex()
+        == "250011" + "0000000000000001" + "0000000000000002" + "03"
+    )
+    assert (
+        wire.encode("MEMBERS", request=1, more=False, total=0, members=[]).hex()
+        == "1c000e" + "00000001" + "46" + "0000000000000000" + "00"
+    )
 
 
 def test_unknown_types_from_80_are_ignored_and_others_are_bad_frames():
@@ -66,10 +84,24 @@ def test_a_frame_body_has_at_most_16384_bytes():
     assert problem.value.code == 4
 
 
-@pytest.mark.parametrize("length, padded", [
-    (0, 0), (1, 1), (2, 2), (3, 3), (8, 8), (9, 10), (11, 12), (100, 104), (1000, 1024), (1023, 1024), (1025, 1088),
-    (65000, 65519), (65519, 65519),
-])
+@pytest.mark.parametrize(
+    "length, padded",
+    [
+        (0, 0),
+        (1, 1),
+        (2, 2),
+        (3, 3),
+        (8, 8),
+        (9, 10),
+        (11, 12),
+        (100, 104),
+        (1000, 1024),
+        (1023, 1024),
+        (1025, 1088),
+        (65000, 65519),
+        (65519, 65519),
+    ],
+)
 def test_padme(length, padded):
     assert wire.padme(length) == padded
 

@@ -13,8 +13,15 @@ from antenna.responder import Responder, certificate
 BOTH = CHACHAPOLY | AESGCM
 
 
-@pytest.mark.parametrize("offered, known, chosen", [
-    (BOTH, BOTH, AESGCM), (BOTH, CHACHAPOLY, CHACHAPOLY), (CHACHAPOLY, BOTH, CHACHAPOLY), (BOTH, AESGCM, AESGCM)])
+@pytest.mark.parametrize(
+    "offered, known, chosen",
+    [
+        (BOTH, BOTH, AESGCM),
+        (BOTH, CHACHAPOLY, CHACHAPOLY),
+        (CHACHAPOLY, BOTH, CHACHAPOLY),
+        (BOTH, AESGCM, AESGCM),
+    ],
+)
 def test_both_ends_agree_and_records_travel_both_ways(offered, known, chosen):
     relay = Responder(known)
     link = relay.connect(relay.identity.public, offered)
@@ -65,7 +72,7 @@ def test_a_changed_preface_breaks_the_handshake():
 
 
 def flip(data, at):
-    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 @pytest.mark.parametrize("at", [0, 4, 5, 10, 42, 90, 200])
@@ -81,21 +88,26 @@ def test_another_identity_than_the_links_is_refused():
     fails(Responder(), identity=KeyPair().public)
 
 
-@pytest.mark.parametrize("certify", [
-    lambda identity, static: certificate(identity, fresh_x25519()[1]),
-    lambda identity, static: certificate(identity, static, not_after=1000),
-    lambda identity, static: certificate(identity, static, not_before=2**40),
-    lambda identity, static: flip(certificate(identity, static), 100),
-    lambda identity, static: flip(certificate(identity, static), 0),
-    lambda identity, static: certificate(identity, static)[:-1],
-    lambda identity, static: b"",
-], ids=["other static", "expired", "not yet", "bad signature", "other form", "cut", "none"])
+@pytest.mark.parametrize(
+    "certify",
+    [
+        lambda identity, static: certificate(identity, fresh_x25519()[1]),
+        lambda identity, static: certificate(identity, static, not_after=1000),
+        lambda identity, static: certificate(identity, static, not_before=2**40),
+        lambda identity, static: flip(certificate(identity, static), 100),
+        lambda identity, static: flip(certificate(identity, static), 0),
+        lambda identity, static: certificate(identity, static)[:-1],
+        lambda identity, static: b"",
+    ],
+    ids=["other static", "expired", "not yet", "bad signature", "other form", "cut", "none"],
+)
 def test_a_certificate_that_fails_a_check_is_refused(certify):
     fails(Responder(certify=certify))
 
 
 def test_validity_has_five_minutes_of_tolerance_each_way():
     import time
+
     now = int(time.time())
     relay = Responder(certify=lambda i, s: certificate(i, s, not_before=now + 200, not_after=now + 300))
     relay.connect()

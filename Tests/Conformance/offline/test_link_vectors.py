@@ -25,4 +25,7 @@ def test_the_written_records_and_certificate_verify():
     for name in ("record-by-root", "record-by-owner"):
         assert record.read(WRITTEN[name], channel).version == 7
     now = link_vectors.NOT_BEFORE + 1
-    assert check_certificate(WRITTEN["certificate"], WRITTEN["static-public"], None, now) == WRITTEN["identity-public"]
+    assert (
+        check_certificate(WRITTEN["certificate"], WRITTEN["static-public"], None, now)
+        == WRITTEN["identity-public"]
+    )

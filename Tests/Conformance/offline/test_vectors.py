@@ -12,7 +12,10 @@ from vectors_page import written
 
 WRITTEN = written("vectors.md")
 TIME = 1_781_000_000
-PEOPLE = {name: KeyPair(bytes([i]) * 32) for i, name in enumerate(("root", "owner", "member", "relay", "identity"), 1)}
+PEOPLE = {
+    name: KeyPair(bytes([i]) * 32)
+    for i, name in enumerate(("root", "owner", "member", "relay", "identity"), 1)
+}
 OWNER_ID, MEMBER_ID, RELAY_ID = (new_id(bytes(range(at, at + 12))) for at in (0, 12, 24))
 CHANNEL, IDENTITY = channel_id(PEOPLE["root"].public), PEOPLE["identity"].public
 HOST, SIX, BATCH = "relay.example.com", "[2001:db8::1]", b"\xaa\xbb"
@@ -21,6 +24,7 @@ HOST, SIX, BATCH = "relay.example.com", "[2001:db8::1]", b"\xaa\xbb"
 def link_texts():
     def text(kind, key, hosts, ports=(), identities=(), scheme="https:"):
         return str(links.Link(kind, key, list(hosts), list(ports), list(identities), scheme)).encode()
+
     relay = PEOPLE["relay"].public
     return {
         "link.channel.https": text("c", CHANNEL, [HOST], [], [IDENTITY]),
@@ -38,33 +42,62 @@ def channel_layer():
     found = {}
     for name, key in PEOPLE.items():
         found[f"{name}.public"] = key.public
-    found |= {"owner.der": der(owner.public), "owner.text": key_text(owner.public).encode(), "channel.id": CHANNEL,
-              "channel.text": b64(CHANNEL).encode()}
-    for name, value in (("owner", OWNER_ID), ("member", MEMBER_ID), ("relay", RELAY_ID), ("message", OWNER_ID)):
+    found |= {
+        "owner.der": der(owner.public),
+        "owner.text": key_text(owner.public).encode(),
+        "channel.id": CHANNEL,
+        "channel.text": b64(CHANNEL).encode(),
+    }
+    for name, value in (
+        ("owner", OWNER_ID),
+        ("member", MEMBER_ID),
+        ("relay", RELAY_ID),
+        ("message", OWNER_ID),
+    ):
         found |= {f"{name}.id": value, f"{name}.id.text": b64(value).encode()}
     auth = record.OwnerAuth.make(OWNER_ID, owner.public, PEOPLE["root"])
-    found |= {"owner-auth.signed": OWNER_ID + der(owner.public), "owner-auth.signature": auth.signature,
-              "owner-auth": len8(auth.encode())}
+    found |= {
+        "owner-auth.signed": OWNER_ID + der(owner.public),
+        "owner-auth.signature": auth.signature,
+        "owner-auth": len8(auth.encode()),
+    }
     signed = elements.sign(WRITTEN["signed.json"], CHANNEL, OWNER_ID, owner)
-    found |= {"signed.prefix": elements.signature_input(CHANNEL, OWNER_ID, b""),
-              "signed.signature": signed.signatures[0], "signed.element": signed.encode()}
+    found |= {
+        "signed.prefix": elements.signature_input(CHANNEL, OWNER_ID, b""),
+        "signed.signature": signed.signatures[0],
+        "signed.element": signed.encode(),
+    }
     by_member = elements.Forward(OWNER_ID, "alice", TIME, signed)
     by_channel = elements.Forward(None, None, TIME, elements.Plain(WRITTEN["forward.channel.json"]))
-    found |= {"forward.member.header": by_member.encode()[:-len(signed.encode())],
-              "forward.channel.header": by_channel.encode()[:-len(WRITTEN["forward.channel.json"])],
-              "batch": elements.batch([by_member, by_channel])}
+    found |= {
+        "forward.member.header": by_member.encode()[: -len(signed.encode())],
+        "forward.channel.header": by_channel.encode()[: -len(WRITTEN["forward.channel.json"])],
+        "batch": elements.batch([by_member, by_channel]),
+    }
     blob = elements.roster_blob([(MEMBER_ID, PEOPLE["member"].public, "moderator")])
     header = elements.sign(WRITTEN["roster.header.json"], CHANNEL, OWNER_ID, owner)
     [chunk] = elements.chunks(OWNER_ID, blob)
     empty = elements.roster_blob([])
-    found |= {"roster.blob": blob, "roster.digest": elements.sha512(blob), "roster.empty.blob": empty,
-              "roster.empty.digest": elements.sha512(empty), "roster.header.element": header.encode(),
-              "roster.chunk": chunk.encode(), "roster.body": elements.batch([header, chunk])}
+    found |= {
+        "roster.blob": blob,
+        "roster.digest": elements.sha512(blob),
+        "roster.empty.blob": empty,
+        "roster.empty.digest": elements.sha512(empty),
+        "roster.header.element": header.encode(),
+        "roster.chunk": chunk.encode(),
+        "roster.body": elements.batch([header, chunk]),
+    }
     h = WRITTEN["handshake.hash"]
-    control, attach = CONTROL_CONTEXT + h + CHANNEL + len8(OWNER_ID), ATTACH_CONTEXT + h + CHANNEL + len8(MEMBER_ID)
+    control, attach = (
+        CONTROL_CONTEXT + h + CHANNEL + len8(OWNER_ID),
+        ATTACH_CONTEXT + h + CHANNEL + len8(MEMBER_ID),
+    )
     return found | {
-        "control.signed": control, "control.signature": owner.sign(control), "attach.signed": attach,
-        "attach.signature": PEOPLE["member"].sign(attach)}
+        "control.signed": control,
+        "control.signature": owner.sign(control),
+        "attach.signed": attach,
+        "attach.signature": PEOPLE["member"].sign(attach),
+    }
 
 
 def frames():
@@ -72,33 +105,66 @@ def frames():
     forward = elements.batch([elements.Forward(None, None, TIME, elements.Plain(plain))])
     member = dict(member=MEMBER_ID, role=b"observer", status=b"connected", name=b"bob", joined_at=TIME)
     fields = {
-        "ERROR": dict(request=7, code=20, retry_after_ms=1000, text=b"gone"), "DRAIN": dict(delay_ms=30000),
-        "PING": dict(data=epoch), "PONG": dict(data=epoch), "RECORD_GET": dict(request=1, channel=CHANNEL),
-        "RECORD": dict(request=0, record=BATCH), "RECORD_PUT": dict(request=2, record=BATCH),
+        "ERROR": dict(request=7, code=20, retry_after_ms=1000, text=b"gone"),
+        "DRAIN": dict(delay_ms=30000),
+        "PING": dict(data=epoch),
+        "PONG": dict(data=epoch),
+        "RECORD_GET": dict(request=1, channel=CHANNEL),
+        "RECORD": dict(request=0, record=BATCH),
+        "RECORD_PUT": dict(request=2, record=BATCH),
         "RECORD_STORED": dict(request=2, version=3),
-        "CONTROL": dict(channel=CHANNEL, owner=OWNER_ID, signature=WRITTEN["control.signature"], flags=1, record=BATCH),
-        "CONTROLLED": dict(status=b"active", record_version=3), "DIRECT": dict(body=plain),
+        "CONTROL": dict(
+            channel=CHANNEL, owner=OWNER_ID, signature=WRITTEN["control.signature"], flags=1, record=BATCH
+        ),
+        "CONTROLLED": dict(status=b"active", record_version=3),
+        "DIRECT": dict(body=plain),
         "MEMBERS_GET": dict(request=3, after=b"", limit=50),
-        "MEMBERS": dict(request=3, more=False, total=1, members=[member]), "JOIN": dict(channel=CHANNEL, element=BATCH),
+        "MEMBERS": dict(request=3, more=False, total=1, members=[member]),
+        "JOIN": dict(channel=CHANNEL, element=BATCH),
         "JOINED": dict(batch=BATCH),
-        "ATTACH": dict(channel=CHANNEL, member=MEMBER_ID, signature=WRITTEN["attach.signature"], start=0, epoch=epoch,
-                       position=12),
+        "ATTACH": dict(
+            channel=CHANNEL,
+            member=MEMBER_ID,
+            signature=WRITTEN["attach.signature"],
+            start=0,
+            epoch=epoch,
+            position=12,
+        ),
         "ATTACHED": dict(epoch=epoch, first=1, head=14, resume_after=12, role=b"observer", record_version=3),
-        "DELIVER": dict(sequence=13, batch=forward), "GAP": dict(start=1, end=9, reason=1),
+        "DELIVER": dict(sequence=13, batch=forward),
+        "GAP": dict(start=1, end=9, reason=1),
         "PUBLISH": dict(request=4, body=plain),
-        "ACK": dict(request=4, results=[dict(result=0, sequence=13, code=0), dict(result=1, sequence=12, code=0),
-                                        dict(result=2, sequence=0, code=42)]),
+        "ACK": dict(
+            request=4,
+            results=[
+                dict(result=0, sequence=13, code=0),
+                dict(result=1, sequence=12, code=0),
+                dict(result=2, sequence=0, code=42),
+            ],
+        ),
         "HISTORY_GET": dict(request=5, mode=1, value=TIME, limit=20),
-        "HISTORY": dict(request=5, sequence=13, batch=BATCH), "HISTORY_END": dict(request=5, first=13, more=True),
+        "HISTORY": dict(request=5, sequence=13, batch=BATCH),
+        "HISTORY_END": dict(request=5, first=13, more=True),
     }
     return {f"frame.{name}": wire.encode(name, **values) for name, values in fields.items()}
 
 
 COMPUTED = link_texts() | channel_layer() | frames()
 GIVEN = {f"{name}.seed" for name in PEOPLE} | {
-    "signed.json", "forward.channel.json", "roster.header.json", "handshake.hash"}
-READ = {"record", "record.profile", "record.signature", "record.sha256", "compressed.small", "compressed.small.data",
-        "compressed.zstd"}
+    "signed.json",
+    "forward.channel.json",
+    "roster.header.json",
+    "handshake.hash",
+}
+READ = {
+    "record",
+    "record.profile",
+    "record.signature",
+    "record.sha256",
+    "compressed.small",
+    "compressed.small.data",
+    "compressed.zstd",
+}
 
 
 def test_every_vector_of_the_page_is_checked_here():

@@ -1,4 +1,4 @@
-"""A real antennad for the tests of this folder: one process for all, or one of its own for a test that ends it."""
+"""A real antennad for the tests of this folder: one for all, or one of its own for a test that ends it."""
 
 import itertools
 import os
@@ -40,7 +40,11 @@ class Relay:
     def start(self, listen):
         self.process = subprocess.Popen(
             [binary("antennad"), "--listen", listen, "--state", self.state, "--print-address"],
-            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+        )
         self.link = links.parse(self._address_line())
 
     def _address_line(self):
@@ -60,9 +64,16 @@ class Relay:
         return self.link.endpoints()[0][1]
 
     def operator(self, *words, check=True):
-        done = subprocess.run([binary("antennactl"), "--state", self.state, *words], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=20)
-        assert not check or done.returncode == 0, f"antennactl {words}: {done.returncode} {done.stdout}{done.stderr}"
+        done = subprocess.run(
+            [binary("antennactl"), "--state", self.state, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        assert not check or done.returncode == 0, (
+            f"antennactl {words}: {done.returncode} {done.stdout}{done.stderr}"
+        )
         return done
 
     def stop(self, with_signal=signal.SIGTERM):
@@ -103,6 +114,7 @@ def relays(tmp_path):
         state.mkdir()
         made.append(Relay(state, **settings))
         return made[-1]
+
     yield make
     for relay in made:
         relay.stop()
@@ -165,6 +177,7 @@ def channels(relay):
     def make(**options):
         made.append(Channel(relay, **options))
         return made[-1]
+
     yield make
     for channel in made:
         channel.close()
@@ -178,9 +191,11 @@ def channel(channels):
 @pytest.fixture
 def refused():
     """`refused(code, call, …)`: the call must end in this error, on the link or the request."""
+
     def check(code, call, *arguments, **options):
         with pytest.raises(RemoteError) as problem:
             call(*arguments, **options)
         assert problem.value.code == code, problem.value
         return problem.value
+
     return check

@@ -13,6 +13,7 @@ from antenna.people import Author, Rejected, Subscriber
 
 # Authors
 
+
 def result_of(connection, element):
     [result] = connection.publish(element)
     assert result["result"] == 2 and result["sequence"] == 0
@@ -23,7 +24,10 @@ def test_an_observer_may_not_post(channel):
     subscriber, reader = channel.reader()
     assert result_of(reader, subscriber.message("let me")) == 43
     assert result_of(reader, subscriber.signed("x.grp.del", {}, new_id())) == 43
-    assert result_of(reader, subscriber.signed("x.grp.info", {"groupProfile": channel.owner.profile}, new_id())) == 43
+    assert (
+        result_of(reader, subscriber.signed("x.grp.info", {"groupProfile": channel.owner.profile}, new_id()))
+        == 43
+    )
     removal = {"memberId": b64(channel.owner.member_id)}
     assert result_of(reader, subscriber.signed("x.grp.mem.del", removal, new_id())) == 43
 
@@ -50,6 +54,7 @@ def test_events_are_refused_by_their_shape(channel):
 
     def signed(json):
         return elements.sign(json, owner.channel, owner.member_id, owner.key)
+
     content = {"content": {"type": "text", "text": "x"}}
     cases = [
         (owner.message("x", signed=False), 42),
@@ -75,7 +80,7 @@ def test_nothing_refused_reaches_readers(channel):
     writer = channel.writer()
     good = channel.owner.message("victim").encode()
     for at in range(0, len(good), 3):
-        spoilt = good[:at] + bytes([good[at] ^ 0x01]) + good[at + 1:]
+        spoilt = good[:at] + bytes([good[at] ^ 0x01]) + good[at + 1 :]
         try:
             [result] = writer.publish(spoilt)
             assert result["result"] == 2, (at, result)
@@ -88,6 +93,7 @@ def test_nothing_refused_reaches_readers(channel):
 
 
 # Ends of membership
+
 
 def test_a_removed_member_is_told_and_stays_out(channel, refused):
     subscriber, reader = channel.reader()
@@ -112,6 +118,7 @@ def test_the_fifth_link_of_a_member_replaces_the_oldest(channel):
 
 # The operator's no
 
+
 def test_leave_reject_allow(channels, refused):
     channel, other = channels(), channels()
     subscriber, reader = channel.reader()
@@ -130,7 +137,9 @@ def test_leave_reject_allow(channels, refused):
     refused(21, subscriber.attach, relay.link)
     with Connection.open(relay.link) as stranger:
         refused(21, stranger.get_record, channel.id)
-        refused(21, stranger.join, channel.id, Subscriber(str(owner.link)).application(channel.entry.member_id))
+        refused(
+            21, stranger.join, channel.id, Subscriber(str(owner.link)).application(channel.entry.member_id)
+        )
     with pytest.raises(Rejected) as problem:
         owner.control(relay.link)
     assert problem.value.reason == "rejoin_rejected"
@@ -153,6 +162,7 @@ def test_leave_reject_allow(channels, refused):
 
 def test_a_refusal_survives_kill_and_restart(own_relay):
     from conftest import Channel
+
     channel = Channel(own_relay)
     own_relay.operator("leave", f"#{channel.name}")
     for with_signal in (9, 15):

@@ -43,6 +43,8 @@ def test_a_relay_that_stops_says_so_to_everybody(own_relay):
         delays.append(reader.expect("DRAIN").delay_ms)
         ended(reader, 7)
     for reader in readers:
-        assert any(frame.name == "DELIVER" for frame in reader.inbox), "what was acked is delivered before the end"
+        assert any(frame.name == "DELIVER" for frame in reader.inbox), (
+            "what was acked is delivered before the end"
+        )
     assert len(set(delays)) > len(delays) // 2, "each link has its own delay"
     assert own_relay.stop() == 0

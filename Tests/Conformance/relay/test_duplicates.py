@@ -16,7 +16,7 @@ def test_a_hundred_copies_are_one_message(channel):
         for _ in range(10):
             writer.publish_request(message)
         writer.cut()
-    marker, = channel.write("after")
+    (marker,) = channel.write("after")
     got = reader.deliveries(2)
     assert [d.text for d in got] == ["once", "after"] and marker == got[0].sequence + 1
     assert got[0].bytes == message.encode() and subscriber.verified(got[0])
@@ -57,6 +57,7 @@ def test_a_batch_with_the_same_element_twice_stores_it_once(channel):
 
 def test_the_same_id_with_other_bytes_is_a_conflict(channel):
     from antenna.keys import new_id
+
     writer, message_id = channel.writer(), new_id()
     assert writer.publish(channel.owner.message("one", message_id))[0]["result"] == STORED
     [result] = writer.publish(channel.owner.message("two", message_id))

@@ -134,11 +134,17 @@ def test_a_message_arrives_verbatim_and_verifies(channel, suites, padded):
 
 def test_a_batch_is_decided_one_by_one(channel):
     _, reader = channel.reader()
-    good, twin, unsigned = channel.owner.message("good"), channel.owner.message("twin"), \
-        channel.owner.message("unsigned", signed=False)
+    good, twin, unsigned = (
+        channel.owner.message("good"),
+        channel.owner.message("twin"),
+        channel.owner.message("unsigned", signed=False),
+    )
     results = channel.writer().publish(good, twin, unsigned, good)
     assert [(r["result"], r["code"]) for r in results] == [(0, 0), (0, 0), (2, 42), (1, 0)]
-    assert results[1]["sequence"] == results[0]["sequence"] + 1 and results[3]["sequence"] == results[0]["sequence"]
+    assert (
+        results[1]["sequence"] == results[0]["sequence"] + 1
+        and results[3]["sequence"] == results[0]["sequence"]
+    )
     assert results[2]["sequence"] == 0
     assert [d.text for d in reader.deliveries(2)] == ["good", "twin"]
 
@@ -161,7 +167,10 @@ def test_update_and_delete_are_forwarded_and_the_deleted_stays_deleted(channel):
     for element in (message, channel.owner.update(target, "second"), channel.owner.delete(target)):
         assert writer.publish(element)[0]["result"] == STORED
     assert [d.event.tag for d in reader.deliveries(3)] == ["x.msg.new", "x.msg.update", "x.msg.del"]
-    assert [writer.publish(e)[0]["code"] for e in (message, channel.owner.update(target, "third"))] == [49, 49]
+    assert [writer.publish(e)[0]["code"] for e in (message, channel.owner.update(target, "third"))] == [
+        49,
+        49,
+    ]
     assert writer.publish(channel.owner.update(new_id(), "of nothing"))[0]["code"] == 50
 
 
@@ -169,8 +178,11 @@ def test_unsigned_posts_of_the_channel_itself_have_sender_c(channels):
     channel = channels(signs=False)
     _, reader = channel.reader()
     writer = channel.writer()
-    for element in (channel.owner.message("as channel", signed=False, asGroup=True),
-                    channel.owner.message("as me", signed=False), channel.owner.message("signed", asGroup=True)):
+    for element in (
+        channel.owner.message("as channel", signed=False, asGroup=True),
+        channel.owner.message("as me", signed=False),
+        channel.owner.message("signed", asGroup=True),
+    ):
         assert writer.publish(element)[0]["result"] == STORED
     me = channel.owner.member_id
     assert [d.member for d in reader.deliveries(3)] == [None, me, me]
@@ -194,6 +206,7 @@ def test_a_new_record_is_pushed_to_readers(channel):
 
 def test_an_owner_signed_record_and_a_second_owner(channel):
     from antenna.keys import KeyPair
+
     second_id, second = new_id(), KeyPair()
     owner = channel.owner
     owner.chain.append(record.OwnerAuth.make(second_id, second.public, owner.key))

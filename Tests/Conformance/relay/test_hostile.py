@@ -59,7 +59,12 @@ def test_an_ephemeral_key_of_low_order_is_closed(relay, witness):
 
 
 def test_garbage_after_the_handshake(relay, witness):
-    for garbage in (b"\0\0", b"\0\x10" + bytes(16), b"\xff\xff" + RANDOM.randbytes(65535), RANDOM.randbytes(300)):
+    for garbage in (
+        b"\0\0",
+        b"\0\x10" + bytes(16),
+        b"\xff\xff" + RANDOM.randbytes(65535),
+        RANDOM.randbytes(300),
+    ):
         connection = Connection.open(relay.link)
         try:
             connection.link.stream.write(garbage, Deadline(10))
@@ -74,15 +79,20 @@ def test_a_record_cut_at_every_byte(relay, witness):
     connection.close()
     for cut in range(size):
         connection = Connection.open(relay.link)
-        connection.link.stream.write(connection.link.seal(wire.encode("PING", data=bytes(8)))[:cut], Deadline(10))
+        connection.link.stream.write(
+            connection.link.seal(wire.encode("PING", data=bytes(8)))[:cut], Deadline(10)
+        )
         connection.close()
 
 
 @pytest.mark.parametrize("number", [n for n in range(1, 0x30) if n not in (1, 3, 4)])
 def test_random_bodies_of_every_type(channel, witness, number):
     """On an open, a control and a member link; whatever is answered, it is a frame of the protocol."""
-    for opened in (lambda: Connection.open(channel.relay.link), lambda: channel.owner.control(channel.relay.link),
-                   lambda: channel.owner.attach(channel.relay.link, LIVE)):
+    for opened in (
+        lambda: Connection.open(channel.relay.link),
+        lambda: channel.owner.control(channel.relay.link),
+        lambda: channel.owner.attach(channel.relay.link, LIVE),
+    ):
         connection = opened()
         try:
             for size in (0, 1, 40, 300):
@@ -97,7 +107,9 @@ def test_random_bodies_of_every_type(channel, witness, number):
 def test_mutated_frames_of_a_real_session(channel, witness):
     for _ in range(60):
         connection = channel.owner.attach(channel.relay.link, LIVE)
-        data = bytearray(wire.encode("PUBLISH", request=1, body=channel.owner.message("mutant", signed=False).encode()))
+        data = bytearray(
+            wire.encode("PUBLISH", request=1, body=channel.owner.message("mutant", signed=False).encode())
+        )
         for _ in range(RANDOM.randint(1, 4)):
             data[RANDOM.randrange(len(data))] = RANDOM.randrange(256)
         try:
@@ -112,10 +124,15 @@ def test_mutated_frames_of_a_real_session(channel, witness):
 def test_deep_json_and_endless_numbers_are_only_malformed(channel, witness):
     writer = channel.writer()
     deep = b"[" * 7000 + b"]" * 7000
-    for params in (b'{"content":' + deep + b"}", b'{"content":' + b'{"a":' * 2000 + b"1" + b"}" * 2000 + b"}",
-                   b'{"content":{"type":"text","text":"x","n":' + b"9" * 5000 + b"}}",
-                   b'{"content":{"type":"text","text":"\\ud800"}}', b'{"content":{"type":"text","text":"\xff"}}'):
+    for params in (
+        b'{"content":' + deep + b"}",
+        b'{"content":' + b'{"a":' * 2000 + b"1" + b"}" * 2000 + b"}",
+        b'{"content":{"type":"text","text":"x","n":' + b"9" * 5000 + b"}}",
+        b'{"content":{"type":"text","text":"\\ud800"}}',
+        b'{"content":{"type":"text","text":"\xff"}}',
+    ):
         from antenna import elements
+
         json = b'{"v":"9-19","msgId":"' + b"AQID" * 4 + b'","event":"x.unheard","params":' + params + b"}"
         element = elements.sign(json, channel.id, channel.owner.member_id, channel.owner.key)
         assert writer.publish(element)[0]["result"] == 2
@@ -138,8 +155,9 @@ def test_many_requests_without_reading_the_answers(channel, witness):
     connection.attach(channel.id, channel.owner.member_id, channel.owner.key, LIVE)
     try:
         for request in range(1, 400):
-            connection.link.send(*[wire.encode("RECORD_GET", request=request, channel=channel.id)] * 20,
-                                 deadline=Deadline(3))
+            connection.link.send(
+                *[wire.encode("RECORD_GET", request=request, channel=channel.id)] * 20, deadline=Deadline(3)
+            )
     except (LinkClosed, TimeoutError):
         pass
     connection.cut()

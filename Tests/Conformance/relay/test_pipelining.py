@@ -1,14 +1,35 @@
 """Frames sent before earlier ones are answered, and answers larger than one record."""
 
 from antenna import wire
-from antenna.client import ATTACH_CONTEXT, BEFORE_SEQUENCE, CONTROL_CONTEXT, FROM_TIME, LIVE, Connection, RemoteError
+from antenna.client import (
+    ATTACH_CONTEXT,
+    BEFORE_SEQUENCE,
+    CONTROL_CONTEXT,
+    FROM_TIME,
+    LIVE,
+    Connection,
+    RemoteError,
+)
 from antenna.people import Subscriber
 
 
 def attach_frame(connection, channel, who, start=LIVE):
-    message = ATTACH_CONTEXT + connection.link.handshake_hash + channel.id + bytes([len(who.member_id)]) + who.member_id
-    return wire.encode("ATTACH", channel=channel.id, member=who.member_id, signature=who.key.sign(message), start=start,
-                       epoch=bytes(8), position=0)
+    message = (
+        ATTACH_CONTEXT
+        + connection.link.handshake_hash
+        + channel.id
+        + bytes([len(who.member_id)])
+        + who.member_id
+    )
+    return wire.encode(
+        "ATTACH",
+        channel=channel.id,
+        member=who.member_id,
+        signature=who.key.sign(message),
+        start=start,
+        epoch=bytes(8),
+        position=0,
+    )
 
 
 def publish_frame(request, element):
@@ -21,9 +42,11 @@ def test_join_attach_and_a_question_in_one_record(channel):
         application = subscriber.application(channel.entry.member_id).encode()
         connection.link.send(
             wire.encode("RECORD_GET", request=1, channel=channel.id),
-            wire.encode("JOIN", channel=channel.id, element=application), attach_frame(connection, channel, subscriber),
+            wire.encode("JOIN", channel=channel.id, element=application),
+            attach_frame(connection, channel, subscriber),
             wire.encode("RECORD_GET", request=2, channel=channel.id),
-            wire.encode("HISTORY_GET", request=3, mode=BEFORE_SEQUENCE, value=100, limit=10))
+            wire.encode("HISTORY_GET", request=3, mode=BEFORE_SEQUENCE, value=100, limit=10),
+        )
         connection.answer(1, "RECORD")
         connection.expect("JOINED")
         connection.expect("ATTACHED")
@@ -35,12 +58,18 @@ def test_publishes_that_do_not_wait_for_attached_or_for_each_other(channel):
     _, reader = channel.reader()
     count, texts = 600, []
     with Connection.open(channel.relay.link) as connection:
-        connection.link.send(attach_frame(connection, channel, channel.owner),
-                             *[publish_frame(i, channel.owner.message(str(i))) for i in range(1, 21)])
+        connection.link.send(
+            attach_frame(connection, channel, channel.owner),
+            *[publish_frame(i, channel.owner.message(str(i))) for i in range(1, 21)],
+        )
         connection.expect("ATTACHED")
         connection.link.send(*[publish_frame(i, channel.owner.message(str(i))) for i in range(21, count + 1)])
-        sequences = [connection.answer(i, "ACK", seconds=30).results[0]["sequence"] for i in range(1, count + 1)]
-    assert sequences == list(range(sequences[0], sequences[0] + count)), "stored in the order in which they were sent"
+        sequences = [
+            connection.answer(i, "ACK", seconds=30).results[0]["sequence"] for i in range(1, count + 1)
+        ]
+    assert sequences == list(range(sequences[0], sequences[0] + count)), (
+        "stored in the order in which they were sent"
+    )
     texts = [d.text for d in reader.deliveries(count, seconds=30)]
     assert texts == [str(i) for i in range(1, count + 1)]
 
@@ -48,12 +77,21 @@ def test_publishes_that_do_not_wait_for_attached_or_for_each_other(channel):
 def test_control_record_and_members_in_one_record(channel):
     owner = channel.owner
     with Connection.open(channel.relay.link) as connection:
-        message = CONTROL_CONTEXT + connection.link.handshake_hash + channel.id + bytes([16]) + owner.member_id
+        message = (
+            CONTROL_CONTEXT + connection.link.handshake_hash + channel.id + bytes([16]) + owner.member_id
+        )
         connection.link.send(
-            wire.encode("CONTROL", channel=channel.id, owner=owner.member_id, signature=owner.key.sign(message), flags=0,
-                        record=b""),
+            wire.encode(
+                "CONTROL",
+                channel=channel.id,
+                owner=owner.member_id,
+                signature=owner.key.sign(message),
+                flags=0,
+                record=b"",
+            ),
             wire.encode("RECORD_PUT", request=1, record=owner.new_record()),
-            wire.encode("MEMBERS_GET", request=2, after=b"", limit=10))
+            wire.encode("MEMBERS_GET", request=2, after=b"", limit=10),
+        )
         connection.expect("CONTROLLED")
         assert connection.answer(1, "RECORD_STORED").version == owner.version
         connection.answer(2, "MEMBERS")
@@ -75,8 +113,12 @@ def test_thousands_of_frames_before_the_answer_end_the_link(channel):
 def test_a_second_history_request_before_the_first_is_answered_is_served_or_told_to_wait(channel):
     channel.write("one", "two")
     with channel.owner.attach(channel.relay.link, LIVE) as connection:
-        connection.link.send(*[
-            wire.encode("HISTORY_GET", request=i, mode=BEFORE_SEQUENCE, value=100, limit=10) for i in (1, 2, 3)])
+        connection.link.send(
+            *[
+                wire.encode("HISTORY_GET", request=i, mode=BEFORE_SEQUENCE, value=100, limit=10)
+                for i in (1, 2, 3)
+            ]
+        )
         ends = 0
         for request in (1, 2, 3):
             try:

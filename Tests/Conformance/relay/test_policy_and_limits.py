@@ -10,7 +10,7 @@ from conftest import Channel
 
 
 def invite(owner, control, relay_member_id=None):
-    """Sends an invitation and waits until the relay has dealt with it: what is asked after it is answered after it."""
+    """Sends an invitation and waits until it is dealt with: what is asked later is answered later."""
     control.direct(owner.invitation(relay_member_id or new_id()))
     with pytest.raises(RemoteError):
         control.get_record(owner.channel)
@@ -28,7 +28,9 @@ def test_an_invitation_that_the_operator_accepts(relays):
         assert owner.send_roster(control, 0) == {"version": 0}
 
 
-@pytest.mark.parametrize("words, reason", [((), "not_accepted"), (("--reason", "no news please"), "no news please")])
+@pytest.mark.parametrize(
+    "words, reason", [((), "not_accepted"), (("--reason", "no news please"), "no news please")]
+)
 def test_an_invitation_that_the_operator_rejects(relays, words, reason):
     relay = relays(admission__policy="manual")
     owner = Owner([relay.link])

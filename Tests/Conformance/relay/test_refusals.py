@@ -12,6 +12,7 @@ from antenna.people import Author, Owner, Rejected, Subscriber
 
 # Proof of key
 
+
 def test_a_proof_from_another_link_is_refused(channel, refused):
     subscriber, first = channel.reader()
     message = ATTACH_CONTEXT + first.link.handshake_hash + channel.id + bytes([16]) + subscriber.member_id
@@ -49,6 +50,7 @@ def test_who_never_joined_is_unknown(channel, refused):
 
 
 # Channels and records
+
 
 def test_a_channel_nobody_brought_is_unknown(relay, refused):
     owner = Owner([relay.link])
@@ -113,6 +115,7 @@ def test_an_invitation_with_an_invalid_record_gets_nowhere(relay):
 
 # Invitations
 
+
 def test_an_invitation_must_be_signed_and_fit_the_link(relay, refused):
     owner = Owner([relay.link])
     other = Owner([relay.link])
@@ -129,10 +132,13 @@ def test_an_invitation_must_be_signed_and_fit_the_link(relay, refused):
                 owner.invite(control, new_id(), **changes)
             answer = problem.value
             assert getattr(answer, "code", None) == reason or getattr(answer, "reason", None) in (
-                "invalid_record", "not_owner")
+                "invalid_record",
+                "not_owner",
+            )
 
 
 # Joins
+
 
 def join(channel, subscriber, element):
     with Connection.open(channel.relay.link) as connection:
@@ -153,7 +159,8 @@ def test_a_join_must_be_signed_with_the_new_key(channel, refused):
     swapped = subscriber.application(channel.entry.member_id, newMemberKey=key_text(KeyPair().public))
     refused(40, join, channel, subscriber, swapped)
     foreign = Author(os.urandom(32), subscriber.member_id, subscriber.key, "x").signed(
-        "x.member", elements.parse_event(good.json).params)
+        "x.member", elements.parse_event(good.json).params
+    )
     refused(40, join, channel, subscriber, foreign)
     assert join(channel, subscriber, good)
 

@@ -1,4 +1,4 @@
-"""The roster gives roles, x.grp.info and x.grp.prefs change the channel; reactions and moderation (channel.md)."""
+"""The roster gives roles, x.grp.info and x.grp.prefs change the channel; reactions, moderation."""
 
 import pytest
 
@@ -56,6 +56,7 @@ def test_a_roster_takes_roles_away_again_and_old_ones_are_not_taken(channel):
 
 def test_a_roster_larger_than_a_frame_comes_in_several(channel):
     from antenna import elements
+
     entries = [(new_id(), KeyPair().public, "member") for _ in range(256)]
     blob = elements.roster_blob(entries)
     assert len(blob) > 16384
@@ -71,9 +72,12 @@ def test_a_roster_larger_than_a_frame_comes_in_several(channel):
 
 def test_a_roster_that_does_not_fit_its_digest_is_answered_with_an_error(channel):
     from antenna import elements
+
     owner, message_id = channel.owner, new_id()
     params = {"version": 1, "fileInv": {"fileSize": 2, "fileDigest": b64(bytes(64))}}
-    channel.control.direct(owner.signed("x.grp.roster", params, message_id), *elements.chunks(message_id, b"\0\0"))
+    channel.control.direct(
+        owner.signed("x.grp.roster", params, message_id), *elements.chunks(message_id, b"\0\0")
+    )
     assert channel.control.expect_direct("x.grp.roster.ack").params.get("error")
 
 
@@ -83,8 +87,13 @@ def test_an_observer_may_react(channel):
     target = new_id()
     stored(channel.writer(), channel.owner.message("like me", target))
     from antenna import elements
-    params = {"msgId": b64(target), "memberId": b64(channel.owner.member_id), "add": True,
-              "reaction": {"type": "emoji", "emoji": "👍"}}
+
+    params = {
+        "msgId": b64(target),
+        "memberId": b64(channel.owner.member_id),
+        "add": True,
+        "reaction": {"type": "emoji", "emoji": "👍"},
+    }
     reaction = elements.Plain(elements.event("x.msg.react", params, new_id()))
     stored(connection, reaction)
     assert [d.event.tag for d in reader.deliveries(2)] == ["x.msg.new", "x.msg.react"]
@@ -165,4 +174,6 @@ def test_removal_with_messages_erases_them(channel):
     stored(channel.writer(), channel.owner.signed("x.grp.mem.del", removal, new_id()))
     again = channel.keep(reader.attach(channel.relay.link, 0, connection.attached.epoch, sequences[0] - 1))
     got = again.until(sequences[-1] + 1)
-    assert all(g.name == "GAP" and g.reason == ERASED for g in got[:-1]) and got[-1].event.tag == "x.grp.mem.del"
+    assert (
+        all(g.name == "GAP" and g.reason == ERASED for g in got[:-1]) and got[-1].event.tag == "x.grp.mem.del"
+    )

@@ -15,14 +15,25 @@ LISTED = {
     "joined": {"ATTACH"},
     "member": {"PUBLISH", "HISTORY_GET", "RECORD_GET"},
 }
-WRONG = [(state, name) for state, listed in LISTED.items() for name in wire.TABLE if name not in listed | ALWAYS]
+WRONG = [
+    (state, name) for state, listed in LISTED.items() for name in wire.TABLE if name not in listed | ALWAYS
+]
 KINDS = {"u8": 1, "u16": 1, "u32": 1, "i64": 1, "len8": b"x", "len16": b"x", "tail": b"{}", "bool": True}
 
 
 def filled(name):
     def sample(spec):
-        return {f: [sample(k)] if isinstance(k, list) else bytes(k) if isinstance(k, int)
-                else bytes(64) if f == "signature" else KINDS[k] for f, k in spec}
+        return {
+            f: [sample(k)]
+            if isinstance(k, list)
+            else bytes(k)
+            if isinstance(k, int)
+            else bytes(64)
+            if f == "signature"
+            else KINDS[k]
+            for f, k in spec
+        }
+
     return wire.encode(name, **sample(wire.TABLE[name][1]))
 
 
@@ -120,7 +131,9 @@ def test_an_unknown_kind_of_start_is_refused(channel, start, position):
     subscriber, first = channel.reader()
     with Connection.open(channel.relay.link) as connection:
         with pytest.raises(RemoteError) as problem:
-            connection.attach(channel.id, subscriber.member_id, subscriber.key, start, first.attached.epoch, position)
+            connection.attach(
+                channel.id, subscriber.member_id, subscriber.key, start, first.attached.epoch, position
+            )
     assert problem.value.code == 3
 
 
@@ -164,6 +177,7 @@ def test_a_record_that_does_not_open_ends_the_link_without_an_answer(channel):
 
 def raw_preface(channel, first):
     import socket
+
     host, port, _ = channel.relay.link.endpoints()[0]
     stream = Stream(socket.create_connection((host, port), 10))
     stream.write(first, Deadline(10))
@@ -185,7 +199,9 @@ def test_a_range_that_holds_version_1_is_taken_and_later_suite_bits_are_ignored(
     stream.close()
 
 
-@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + bytes(40), b"\x16\x03\x01" + bytes(60), bytes(40)])
+@pytest.mark.parametrize(
+    "first", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + bytes(40), b"\x16\x03\x01" + bytes(60), bytes(40)]
+)
 def test_what_does_not_begin_with_the_magic_is_closed(channel, first):
     stream = raw_preface(channel, first)
     with pytest.raises(LinkClosed):
