@@ -98,4 +98,5 @@ CREATE TABLE turned_down (
 CREATE INDEX channels_status ON channels (status);
 CREATE INDEX channels_title ON channels (title);
 CREATE INDEX log_amends ON log (channel, author, amends) WHERE amends IS NOT NULL;
+CREATE INDEX members_owners ON members (channel) WHERE role = 'owner';
 CREATE INDEX tombstones_age ON tombstones (channel, erased_at);

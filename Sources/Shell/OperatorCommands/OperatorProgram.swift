@@ -41,7 +41,7 @@ package enum OperatorProgram {
         let path = try socketPath(command)
         if name == .version, !output.json { output.text(Version.line(program: "antennactl") + "\n") }
         var client = try ControlClient(path: path, timeoutSeconds: timeout)
-        let result = try client.ask(name, arguments)
+        let result = try name == .members ? allPages(&client, arguments) : client.ask(name, arguments)
         if output.json {
             output.text(String(decoding: result.encode(), as: UTF8.self) + "\n")
             return
@@ -50,6 +50,24 @@ package enum OperatorProgram {
         if case .address(let report) = result, command.has("qr") || Console.isTerminal(.output) {
             if let code = QRCode.terminal(report.link) { output.text("\n\(code)\n") }
         }
+    }
+
+    /// Asks for members until there are no more, or as many as wanted.
+    private static func allPages(
+        _ client: inout ControlClient, _ arguments: ControlArguments
+    ) throws(OperatorError) -> ControlResult {
+        let wanted = arguments.limit ?? ControlLimits.rowsMax
+        var page = arguments
+        var whole = MembersReport(members: [], total: 0, more: true)
+        while whole.more, whole.members.count < wanted {
+            page.limit = wanted - whole.members.count
+            page.after = whole.members.last?.id ?? arguments.after
+            guard case .members(let report) = try client.ask(.members, page) else { break }
+            whole.members += report.members
+            whole.total = report.total
+            whole.more = report.more && !report.members.isEmpty
+        }
+        return .members(whole)
     }
 
     /// What to ask the relay for one parsed command.

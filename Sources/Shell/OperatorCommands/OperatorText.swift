@@ -84,7 +84,7 @@ package enum OperatorText {
                 [row.id, row.role, row.status, TimeText.readable(seconds: row.joinedAt), row.name]
             })
         lines.append("\(report.members.count) of \(report.total)")
-        if report.more, let last = report.members.last { lines.append("more: --after \(last.id)") }
+        if report.more, let last = report.members.last { lines.append("more with --after \(last.id)") }
         return lines
     }
 

@@ -87,6 +87,8 @@ package enum Schema {
             joined_at INTEGER NOT NULL,
             UNIQUE (channel, member_id)
         ) STRICT;
+        -- Every join names the owners; they are few among many.
+        CREATE INDEX members_owners ON members (channel) WHERE role = 'owner';
 
         -- Keys and roles that an owner pinned, of members who have joined and of those who have not.
         CREATE TABLE roster (

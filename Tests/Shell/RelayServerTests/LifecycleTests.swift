@@ -119,6 +119,25 @@ struct LifecycleTests {
         #expect(relay.operate("address").output == relay.server.address + "\n")
     }
 
+    @Test("lists all members, also beyond one page of the relay")
+    func members() throws {
+        let relay = try TestRelay()
+        let net = try TestNet()
+        let channel = TestChannel()
+        try channel.serve(relay, net)
+        for _ in 0..<60 {
+            let client = try net.connect(relay).opened()
+            client.send(channel.join(TestPerson()))
+            guard case .joined = try client.next() else { throw TestFailure() }
+            client.close()
+        }
+        #expect(relay.operate("members", "#news").output.hasSuffix("61 of 61\n"))
+        #expect(
+            relay.operate("members", "#news", "--limit", "55").output.contains("55 of 61\nmore with --after ")
+        )
+        #expect(relay.operate("members", "#nothing").code == .usage)
+    }
+
     @Test("is the only one who may speak on the control socket")
     func socketMode() throws {
         let relay = try TestRelay()
