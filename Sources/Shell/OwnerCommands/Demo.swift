@@ -132,7 +132,7 @@ enum Demo {
         let sorted = delivered.sorted()
         if let slowest = sorted.last {
             text +=
-                "; from post to delivery: median \(format(sorted[sorted.count / 2])) ms, "
+                "; from post to delivery: median \(format(sorted[(sorted.count - 1) / 2])) ms, "
                 + "slowest \(format(slowest)) ms"
         }
         return text + "\n"
