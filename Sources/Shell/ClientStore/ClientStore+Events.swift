@@ -99,7 +99,8 @@ extension ClientStore {
         event: Int64, channel: Int64, author: [UInt8], messageID: [UInt8], authorName: String, asGroup: Bool,
         time: Int64, contentType: String, text: String, signature: String, historySequence: Int64? = nil
     ) throws(ClientStoreError) {
-        // Times are whole seconds. What is fetched as history is older than what came live in the same second.
+        // Times are whole seconds. What is fetched as history is older than what came live in the same
+        // second.
         let rank = historySequence.map { $0 - (1 << 40) } ?? event
         try run(
             """
@@ -109,7 +110,8 @@ extension ClientStore {
             """,
             [
                 .integer(event), .integer(channel), .blob(author), .blob(messageID), .text(authorName),
-                SQLiteValue(asGroup), .integer(time), .integer(rank), .text(contentType), .text(text), .text(signature),
+                SQLiteValue(asGroup), .integer(time), .integer(rank), .text(contentType), .text(text),
+                .text(signature),
             ])
     }
 
@@ -203,7 +205,9 @@ extension ClientStore {
 extension ClientStore {
     /// The sequence under which a relay delivered or took an event.
     package func sequence(of event: Int64, relay: Int64) throws(ClientStoreError) -> Int64? {
-        try first("SELECT sequence FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]) {
+        try first(
+            "SELECT sequence FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]
+        ) {
             $0.int64(0)
         }
     }

@@ -92,7 +92,9 @@ extension Link {
             if writeEvent?.add() == true { return }
             dropDescriptor()
         }
-        finish(.unreachable(failure ?? PosixError(errno: PosixErrno.invalidArgument, call: "connect to no address")))
+        finish(
+            .unreachable(
+                failure ?? PosixError(errno: PosixErrno.invalidArgument, call: "connect to no address")))
     }
 
     /// The connection stands or has failed.

@@ -107,7 +107,8 @@ package struct CommandTable: Sendable {
         words.enumerated().filter { !used.contains($0.offset) }.map(\.element)
     }
 
-    /// An option that may stand before a command's words: everybody's, or one of the command that has no words.
+    /// An option that may stand before a command's words: everybody's, or one of the command that has no
+    /// words.
     private func globalOption(_ word: String) -> OptionSpec? {
         CommandTable.option(word, globals + (fallback?.options ?? []))
     }

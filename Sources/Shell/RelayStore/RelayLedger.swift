@@ -67,7 +67,8 @@ package final class RelayLedger {
         case .success(let batch):
             return batch
         case .failure(let error):
-            // A lock held by others or a failing disk is no single command's fault, and each try costs a wait.
+            // A lock held by others or a failing disk is no single command's fault, and each try costs a
+            // wait.
             guard commands.count > 1, !error.isBusy, !error.isIO else {
                 return LedgerBatch(replies: commands.map { _ in .failed(LedgerFailure(error)) })
             }

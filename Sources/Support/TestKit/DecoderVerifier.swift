@@ -13,7 +13,8 @@ package enum DecoderVerifier {
 
     /// Decodes `bytes` whole, each proper prefix, and with one byte more.
     ///
-    /// - Parameter shortest: the length from which on a prefix is complete, because the rest is a tail; nil: only the
+    /// - Parameter shortest: the length from which on a prefix is complete, because the rest is a tail; nil:
+    /// only the
     ///   whole is.
     package static func problems<Value: Equatable, Failure: Error>(
         of value: Value, bytes: [UInt8], shortest: Int? = nil, trailing: Trailing,
@@ -75,7 +76,8 @@ package enum Mutation {
             let position = bytes.isEmpty ? 0 : Int.random(in: 0..<bytes.count, using: &random)
             switch Int.random(in: 0..<7, using: &random) {
             case 0 where !bytes.isEmpty: bytes[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-            case 1 where !bytes.isEmpty: bytes[position] = [0, 1, 0x7f, 0x80, 0xff].randomElement(using: &random) ?? 0
+            case 1 where !bytes.isEmpty:
+                bytes[position] = [0, 1, 0x7f, 0x80, 0xff].randomElement(using: &random) ?? 0
             case 2 where !bytes.isEmpty: bytes.remove(at: position)
             case 3: bytes.insert(UInt8.random(in: 0...255, using: &random), at: position)
             case 4: bytes = Array(bytes.prefix(position))
@@ -83,8 +85,11 @@ package enum Mutation {
                 let end = min(bytes.count, position + Int.random(in: 0...64, using: &random))
                 bytes.insert(contentsOf: Array(bytes[position..<end]), at: position)
             default:
-                let token = ["{", "}", "[", "]", "\"", "\\", ",", "null", "1e9", "=", ">", "/", "F", "X", "%2C", "#"]
-                bytes.insert(contentsOf: Array((token.randomElement(using: &random) ?? "").utf8), at: position)
+                let token = [
+                    "{", "}", "[", "]", "\"", "\\", ",", "null", "1e9", "=", ">", "/", "F", "X", "%2C", "#",
+                ]
+                bytes.insert(
+                    contentsOf: Array((token.randomElement(using: &random) ?? "").utf8), at: position)
             }
         }
         return bytes

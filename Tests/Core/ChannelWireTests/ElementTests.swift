@@ -17,7 +17,10 @@ struct ElementTests {
         let elements: [(bytes: [UInt8], shortest: Int)] = [
             (Fixture.signed(Fixture.hiJSON), 70),
             (Self.forward.bytes, 34),
-            (ForwardElement(sender: .channel, timestamp: -1, inner: Fixture.signed(Fixture.hiJSON)).bytes, 11),
+            (
+                ForwardElement(sender: .channel, timestamp: -1, inner: Fixture.signed(Fixture.hiJSON)).bytes,
+                11
+            ),
             (FileChunk(message: Fixture.message, number: 255, data: [1, 2, 3]).bytes, 20),
             (Fixture.hiJSON, 1),
         ]
@@ -34,7 +37,8 @@ struct ElementTests {
     @Test(
         "what is not an element is refused",
         arguments: [
-            "", "00", "78", "2f", "2f58014d40", "2f4700", "2f470058", "3e", "3e58", "3e4d00", "3e43000000000000000046",
+            "", "00", "78", "2f", "2f58014d40", "2f4700", "2f470058", "3e", "3e58", "3e4d00",
+            "3e43000000000000000046",
             "3e4300000000000000003e", "3e430000000000000000", "46", "460000", "46000001", "3d", "5b",
         ])
     func refused(text: String) throws {
@@ -46,7 +50,9 @@ struct ElementTests {
     func elementLimit() throws {
         let largest = [UInt8(ascii: "{")] + [UInt8](repeating: 0x20, count: Limits.encodedMessageMax - 1)
         _ = try Element.decode(largest)
-        #expect(throws: WireError.tooLarge(limit: 15_602, have: 15_603)) { _ = try Element.decode(largest + [0x20]) }
+        #expect(throws: WireError.tooLarge(limit: 15_602, have: 15_603)) {
+            _ = try Element.decode(largest + [0x20])
+        }
     }
 
     @Test("a batch decodes whole only: no prefix, nothing after it")
@@ -83,7 +89,9 @@ struct ElementTests {
     @Test("a JSON array of 255 messages is read, of 256 refused, also over several compressed blocks")
     func arrays() throws {
         func array(_ count: Int) -> [UInt8] {
-            Array(("[" + [String](repeating: #"{"a":"]}\"{["}"#, count: count).joined(separator: " , ") + "]").utf8)
+            Array(
+                ("[" + [String](repeating: #"{"a":"]}\"{["}"#, count: count).joined(separator: " , ") + "]")
+                    .utf8)
         }
         #expect(try body(array(255)).count == 255)
         #expect(throws: WireError.tooMany(limit: 255)) { _ = try body(array(256)) }
@@ -105,7 +113,8 @@ struct ElementTests {
     @Test("items of an array keep their bytes")
     func arrayBytes() throws {
         let results = try body(Array(#" [ {"a" : 1}, {"b":[{}]}]"#.utf8.dropFirst()))
-        #expect(try results.map { try $0.get().bytes } == [Array(#"{"a" : 1}"#.utf8), Array(#"{"b":[{}]}"#.utf8)])
+        #expect(
+            try results.map { try $0.get().bytes } == [Array(#"{"a" : 1}"#.utf8), Array(#"{"b":[{}]}"#.utf8)])
     }
 
     @Test(
@@ -117,7 +126,9 @@ struct ElementTests {
 
     @Test("65536 bytes decompress, one more is refused, however the blocks are cut")
     func decompressionLimit() throws {
-        func frame(_ count: Int) -> [UInt8] { Fixture.crypto.compress([UInt8](repeating: 0x20, count: count)) }
+        func frame(_ count: Int) -> [UInt8] {
+            Fixture.crypto.compress([UInt8](repeating: 0x20, count: count))
+        }
         func blocks(_ counts: [Int]) -> [UInt8] {
             var writer = ByteWriter()
             writer.octet(UInt8(ascii: "X"))
@@ -129,7 +140,9 @@ struct ElementTests {
             return writer.bytes
         }
         func size(_ bytes: [UInt8]) throws(WireError) -> Int {
-            try CompressedBody.decode(bytes, decompress: Fixture.crypto.decompress).reduce(0) { $0 + $1.count }
+            try CompressedBody.decode(bytes, decompress: Fixture.crypto.decompress).reduce(0) {
+                $0 + $1.count
+            }
         }
         #expect(try size(blocks([65_536])) == 65_536)
         #expect(try size(blocks([65_000, 536])) == 65_536)
@@ -151,7 +164,8 @@ struct ElementTests {
     @Test("a forwarded name of 16 characters stays, a longer one is cut and marked")
     func names() {
         func forwarded(_ name: String) -> ForwardElement.Sender {
-            ForwardElement(sender: .member(Fixture.owner, name: name), timestamp: 0, inner: Fixture.hiJSON).sender
+            ForwardElement(sender: .member(Fixture.owner, name: name), timestamp: 0, inner: Fixture.hiJSON)
+                .sender
         }
         #expect(forwarded(Self.name) == .member(Fixture.owner, name: Self.name))
         #expect(forwarded(Self.name + "x") == .member(Fixture.owner, name: Self.name + "…"))
@@ -199,17 +213,20 @@ struct RosterTests {
     @Test("owners, observers and repeated members are refused")
     func entries() throws {
         for role in [Role.owner, .observer, .relay, Role(text: "commenter")] {
-            let blob = Roster(entries: [.init(member: Fixture.member, key: Fixture.memberKey, role: role)]).blob()
+            let blob = Roster(entries: [.init(member: Fixture.member, key: Fixture.memberKey, role: role)])
+                .blob()
             #expect(throws: WireError.self) { _ = try Roster(blob: blob) }
         }
         let twice = Roster(entries: Fixture.roster.entries + Fixture.roster.entries).blob()
         #expect(throws: WireError.self) { _ = try Roster(blob: twice) }
     }
 
-    @Test("a roster travels in chunks, each fit for a batch, and is put together again", arguments: [0, 1, 250])
+    @Test(
+        "a roster travels in chunks, each fit for a batch, and is put together again", arguments: [0, 1, 250])
     func chunks(count: Int) throws {
         let blob = roster(count).blob()
-        let header = RosterHeader(version: 1, fileSize: Int64(blob.count), fileDigest: Fixture.crypto.sha512(blob))
+        let header = RosterHeader(
+            version: 1, fileSize: Int64(blob.count), fileDigest: Fixture.crypto.sha512(blob))
         let chunks = Roster.chunks(of: blob, message: Fixture.message)
         var assembly = try RosterAssembly(header: header, message: Fixture.message)
         for (index, chunk) in chunks.enumerated() {
@@ -231,7 +248,8 @@ struct RosterTests {
             (header, FileChunk(message: Fixture.message, number: 0, data: blob)),
             (header, FileChunk(message: Fixture.message, number: 1, data: blob + [0])),
             (
-                RosterHeader(version: 1, fileSize: Int64(blob.count), fileDigest: [UInt8](repeating: 0, count: 64)),
+                RosterHeader(
+                    version: 1, fileSize: Int64(blob.count), fileDigest: [UInt8](repeating: 0, count: 64)),
                 FileChunk(message: Fixture.message, number: 1, data: blob)
             ),
         ]
@@ -241,7 +259,8 @@ struct RosterTests {
         }
         #expect(throws: WireError.tooLarge(limit: 32_768, have: 32_769)) {
             _ = try RosterAssembly(
-                header: RosterHeader(version: 1, fileSize: 32_769, fileDigest: digest), message: Fixture.message)
+                header: RosterHeader(version: 1, fileSize: 32_769, fileDigest: digest),
+                message: Fixture.message)
         }
     }
 }

@@ -31,15 +31,20 @@ enum EventExamples {
                 + #""sentAt":"1970-01-01T00:00:01.000000001Z"}}}"#,
             v: "9-19", id: "AQIDBA=="),
         example(.msgNew, #"{"content":{"text":"","reason":"spam","type":"report"}}"#),
-        example(.msgNew, #"{"content":{"text":"@bob","type":"text"},"mentions":{"bob":{"memberId":"AQIDBA=="}}}"#),
-        example(.msgNew, #"{"content":{"text":"hi","type":"text"},"asGroup":true}"#, v: "9-19", id: "AQIDBA=="),
+        example(
+            .msgNew, #"{"content":{"text":"@bob","type":"text"},"mentions":{"bob":{"memberId":"AQIDBA=="}}}"#),
+        example(
+            .msgNew, #"{"content":{"text":"hi","type":"text"},"asGroup":true}"#, v: "9-19", id: "AQIDBA=="),
         example(.msgUpdate, #"{"msgId":"AQIDBA==","content":{"text":"hello","type":"text"}}"#),
-        example(.msgUpdate, #"{"msgId":"AQIDBA==","content":{"text":"hello","type":"text"},"asGroup":true,"ttl":1}"#),
+        example(
+            .msgUpdate,
+            #"{"msgId":"AQIDBA==","content":{"text":"hello","type":"text"},"asGroup":true,"ttl":1}"#),
         example(.msgDel, #"{"msgId":"AQIDBA=="}"#),
         example(.msgDel, #"{"msgId":"AQIDBA==","memberId":"BQYHCA==","onlyHistory":true}"#),
         example(.msgReact, #"{"msgId":"AQIDBA==","reaction":{"type":"emoji","emoji":"👍"},"add":true}"#),
         example(
-            .msgReact, #"{"msgId":"AQIDBA==","memberId":"BQYHCA==","reaction":{"type":"new","x":1},"add":false}"#),
+            .msgReact,
+            #"{"msgId":"AQIDBA==","memberId":"BQYHCA==","reaction":{"type":"new","x":1},"add":false}"#),
         example(.msgDeleted, "{}"),
         example(.fileCancel, #"{"msgId":"AQIDBA=="}"#),
     ]
@@ -65,7 +70,8 @@ enum EventExamples {
         example(.grpMemCon, #"{"memberId":"AQIDBA=="}"#),
         example(
             .grpMemRole,
-            #"{"memberId":"REEwT0R4QVJFaE1VRlJZWA==","memberKey":"\#(key)","role":"moderator","rosterVersion":1}"#),
+            #"{"memberId":"REEwT0R4QVJFaE1VRlJZWA==","memberKey":"\#(key)","role":"moderator","rosterVersion":1}"#
+        ),
         example(.grpMemRestrict, #"{"memberId":"AQIDBA==","memberRestrictions":{"restriction":"blocked"}}"#),
         example(.grpMemDel, #"{"memberId":"AQIDBA=="}"#),
         example(.grpMemDel, #"{"memberId":"AQIDBA==","messages":true,"rosterVersion":2}"#),
@@ -84,7 +90,8 @@ enum EventExamples {
             #"{"groupProfile":{"fullName":"Team","displayName":"team","description":"Welcome","shortDescr":"s","#
                 + #""memberAdmission":{"review":"all"},"groupPreferences":{"reactions":{"enable":"on"},"#
                 + #""voice":{"enable":"on"}},"publicGroup":{"groupType":"channel","groupLink":"antenna:/c#\#(linkKey)","#
-                + #""publicGroupId":"NHUPmL1Z_PyUbaRaqr6TO-FUpLUJThxKv0KGZQXzyX4=","publicGroupAccess":{}}}}"#),
+                + #""publicGroupId":"NHUPmL1Z_PyUbaRaqr6TO-FUpLUJThxKv0KGZQXzyX4=","publicGroupAccess":{}}}}"#
+        ),
         example(
             .grpPrefs,
             #"{"groupPreferences":{"signMessages":{"enable":"on"},"history":{"enable":"off"},"#
@@ -115,6 +122,7 @@ enum EventExamples {
         example(.grpRelayTest, #"{"challenge":"NHUPmL1Z_PyUbaRaqr6TO-FUpLUJThxKv0KGZQXzyX4="}"#),
         example(
             .grpRelayTest,
-            #"{"challenge":"NHUPmL1Z_PyUbaRaqr6TO-FUpLUJThxKv0KGZQXzyX4=","signature":"\#(emptyRosterDigest)"}"#),
+            #"{"challenge":"NHUPmL1Z_PyUbaRaqr6TO-FUpLUJThxKv0KGZQXzyX4=","signature":"\#(emptyRosterDigest)"}"#
+        ),
     ]
 }

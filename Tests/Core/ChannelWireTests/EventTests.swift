@@ -3,7 +3,8 @@ import Testing
 
 @Suite("Event")
 struct EventTests {
-    @Test("an example is read under its tag, and what is written means the same", arguments: EventExamples.all)
+    @Test(
+        "an example is read under its tag, and what is written means the same", arguments: EventExamples.all)
     func examplesRoundTrip(tag: EventTag, json: String) throws {
         let event = try Event.decode(json: Array(json.utf8))
         #expect(event.tag == tag)
@@ -80,7 +81,9 @@ struct EventTests {
         let role = #"{"event":"x.grp.mem.role","params":{"memberId":"AQIDBA==","role":"commenter"}}"#
         #expect(
             try Event.decode(json: Array(role.utf8)).params
-                == .memRole(MemberRoleChange(memberID: MemberID(bytes: [1, 2, 3, 4])!, role: Role(text: "commenter"))))
+                == .memRole(
+                    MemberRoleChange(memberID: MemberID(bytes: [1, 2, 3, 4])!, role: Role(text: "commenter")))
+        )
         let reason = #"{"event":"x.grp.relay.reject","params":{"reason":"I am on holiday"}}"#
         #expect(
             try Event.decode(json: Array(reason.utf8)).params
@@ -101,7 +104,8 @@ struct EventTests {
     @Test(
         "a version text is a number or a range",
         arguments: [
-            ("9", 9...9), ("9-19", 9...19), ("1-65535", 1...65535), ("19-9", nil), ("", nil), ("9-", nil), ("-9", nil),
+            ("9", 9...9), ("9-19", 9...19), ("1-65535", 1...65535), ("19-9", nil), ("", nil), ("9-", nil),
+            ("-9", nil),
             ("9-10-11", nil), ("65536", nil), ("+9", nil), ("9 ", nil), ("000009", nil),
         ] as [(String, ClosedRange<UInt16>?)])
     func versionTexts(text: String, range: ClosedRange<UInt16>?) {

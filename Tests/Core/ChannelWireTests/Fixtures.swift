@@ -50,7 +50,8 @@ enum Fixture {
                     member: relay, key: relayKey, identity: identity,
                     link: AntennaLink.relayChannel(key: relayKey, host: host).text())
             ],
-            rosterVersion: 0, rosterDigest: Sodium.sha512(roster.blob()), memberCount: 2, profile: profile.encode())
+            rosterVersion: 0, rosterDigest: Sodium.sha512(roster.blob()), memberCount: 2,
+            profile: profile.encode())
     }
     static func record(_ content: ChannelRecord.Content = Fixture.content) -> ChannelRecord {
         ChannelRecord.make(content, signer: owner, sign: sign(ownerPair))!

@@ -25,12 +25,14 @@ struct FrameTests {
         Example(
             frame: .control(
                 .init(
-                    channel: Fixture.channel, owner: Fixture.owner, signature: signature, invitationFollows: true,
+                    channel: Fixture.channel, owner: Fixture.owner, signature: signature,
+                    invitationFollows: true,
                     record: [9, 9]))),
         Example(
             frame: .control(
                 .init(
-                    channel: Fixture.channel, owner: Fixture.owner, signature: signature, invitationFollows: false,
+                    channel: Fixture.channel, owner: Fixture.owner, signature: signature,
+                    invitationFollows: false,
                     record: []))),
         Example(frame: .controlled(status: "active", recordVersion: 4)),
         Example(frame: .controlled(status: "", recordVersion: 0)),
@@ -42,8 +44,11 @@ struct FrameTests {
                 .init(
                     request: 5, more: true, total: 100,
                     rows: [
-                        .init(member: Fixture.member, role: "observer", status: "connected", name: "bob", joinedAt: 1),
-                        .init(member: Fixture.owner, role: "owner", status: "creator", name: "é", joinedAt: -1),
+                        .init(
+                            member: Fixture.member, role: "observer", status: "connected", name: "bob",
+                            joinedAt: 1),
+                        .init(
+                            member: Fixture.owner, role: "owner", status: "creator", name: "é", joinedAt: -1),
                     ]))),
         Example(frame: .members(.init(request: 5, more: false, total: 0, rows: []))),
         Example(frame: .join(channel: Fixture.channel, element: [1]), fixed: 32),
@@ -55,7 +60,9 @@ struct FrameTests {
                     start: .cursor(epoch: epoch, position: 12)))),
         Example(
             frame: .attach(
-                .init(channel: Fixture.channel, member: Fixture.member, signature: signature, start: .last(100)))),
+                .init(
+                    channel: Fixture.channel, member: Fixture.member, signature: signature, start: .last(100))
+            )),
         Example(
             frame: .attach(
                 .init(channel: Fixture.channel, member: Fixture.member, signature: signature, start: .live))),
@@ -77,7 +84,9 @@ struct FrameTests {
         Example(frame: .historyEnd(request: 10, first: 0, more: false)),
     ]
 
-    @Test("a frame decodes whole, its prefixes are too short, and later fields are ignored", arguments: examples)
+    @Test(
+        "a frame decodes whole, its prefixes are too short, and later fields are ignored", arguments: examples
+    )
     func roundTrip(example: Example) throws {
         let bytes = example.frame.encode()
         let body = Array(bytes.dropFirst(3))
@@ -121,7 +130,8 @@ struct FrameTests {
         let zero: [UInt8] = [0, 0, 0, 0]
         let rest = [UInt8](repeating: 1, count: 40)
         for type: FrameType in [
-            .recordGet, .recordPut, .recordStored, .membersGet, .members, .publish, .ack, .historyGet, .history,
+            .recordGet, .recordPut, .recordStored, .membersGet, .members, .publish, .ack, .historyGet,
+            .history,
             .historyEnd,
         ] {
             #expect(throws: WireError.self) { _ = try Frame.decode(type: type.rawValue, body: zero + rest) }
@@ -170,6 +180,7 @@ struct FrameTests {
     @Test("the log's ready DELIVER bytes are the frame")
     func deliverBytes() {
         #expect(
-            Frame.deliverBytes(sequence: 5, batch: [1, 2, 3]) == Frame.deliver(sequence: 5, batch: [1, 2, 3]).encode())
+            Frame.deliverBytes(sequence: 5, batch: [1, 2, 3])
+                == Frame.deliver(sequence: 5, batch: [1, 2, 3]).encode())
     }
 }

@@ -54,7 +54,9 @@ struct FuzzTests {
         let corpus = FrameTests.examples.map { $0.frame.encode() }
         run("Frame", corpus) { bytes in
             guard bytes.count >= 3 else { return }
-            guard let frame = try? Frame.decode(type: bytes[0], body: Array(bytes.dropFirst(3))) else { return }
+            guard let frame = try? Frame.decode(type: bytes[0], body: Array(bytes.dropFirst(3))) else {
+                return
+            }
             // Our own writer holds itself to less than a reader takes.
             if case .members(let page) = frame, page.rows.count > Limits.membersPageMax { return }
             let again = frame.encode()
@@ -87,7 +89,8 @@ struct FuzzTests {
 
     @Test("links: what is read is written and read to the same")
     func links() {
-        run("AntennaLink", LinkTests.links.flatMap { [Array($0.https.utf8), Array($0.antenna.utf8)] }) { bytes in
+        run("AntennaLink", LinkTests.links.flatMap { [Array($0.https.utf8), Array($0.antenna.utf8)] }) {
+            bytes in
             guard let link = try? AntennaLink.parse(String(decoding: bytes, as: UTF8.self)) else { return }
             #expect((try? AntennaLink.parse(link.text())) == link)
             #expect((try? AntennaLink.parse(link.text(.antenna))) == link)

@@ -11,7 +11,8 @@ struct HostileJSONTests {
         #"{"event":"x.ok","params":{},}"#, #"{"event":"x.ok" "params":{}}"#, #"{event:"x.ok","params":{}}"#,
         #"{'event':'x.ok','params':{}}"#,
         // Repeated keys, also through escapes and beside null: readers would disagree about which one counts.
-        #"{"event":"x.ok","event":"x.grp.del","params":{}}"#, #"{"event":"x.ok","\u0065vent":"x.ok","params":{}}"#,
+        #"{"event":"x.ok","event":"x.grp.del","params":{}}"#,
+        #"{"event":"x.ok","\u0065vent":"x.ok","params":{}}"#,
         #"{"event":"x.ok","params":{},"msgId":null,"msgId":"AQIDBA=="}"#,
         #"{"event":"x.ok","params":{},"msgId":"AQIDBA==","msgId":null}"#,
         // Ids, keys and required fields
@@ -34,8 +35,10 @@ struct HostileJSONTests {
     @Test(
         "a value that is not JSON is refused",
         arguments: [
-            "01", "+1", ".5", "1.", "-", "1e", "0x1", "NaN", "Infinity", "tru", "True", "nulll", "'a'", "[1,]", "[1 2]",
-            "{,}", #"{"a"}"#, #"{"b":1,"b":2}"#, #""\x""#, #""\u12""#, #""\ud800""#, #""\udc00""#, #""\ud800\u0041""#,
+            "01", "+1", ".5", "1.", "-", "1e", "0x1", "NaN", "Infinity", "tru", "True", "nulll", "'a'",
+            "[1,]", "[1 2]",
+            "{,}", #"{"a"}"#, #"{"b":1,"b":2}"#, #""\x""#, #""\u12""#, #""\ud800""#, #""\udc00""#,
+            #""\ud800\u0041""#,
             #""\u0000""#, "\"\u{0}\"", "\"\n\"", "\"", #""\"#, "\u{feff}1", "/**/1", "",
             String(repeating: "9", count: 65),
         ])
@@ -47,13 +50,18 @@ struct HostileJSONTests {
 
     @Test(
         "a number that a field cannot hold is refused",
-        arguments: ["9223372036854775808", "-9223372036854775809", "1e400", "1e2", "1.5", "-1", "\"1\"", "true", "null"])
+        arguments: [
+            "9223372036854775808", "-9223372036854775809", "1e400", "1e2", "1.5", "-1", "\"1\"", "true",
+            "null",
+        ])
     func numbers(value: String) {
         let json = #"{"event":"x.grp.roster.ack","params":{"version":\#(value)}}"#
         #expect(throws: WireError.self) { _ = try Event.decode(json: Array(json.utf8)) }
     }
 
-    @Test("bytes that are not UTF-8 are refused", arguments: [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80]])
+    @Test(
+        "bytes that are not UTF-8 are refused",
+        arguments: [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80]])
     func notUTF8(bad: [UInt8]) {
         let head = Array(#"{"event":"x.ok","params":{"a":""#.utf8)
         let tail = Array(#""}}"#.utf8)
@@ -67,7 +75,8 @@ struct HostileJSONTests {
         func nested(_ levels: Int) -> [UInt8] {
             let open = kind == "[]" ? "[" : #"{"a":"#
             let close = kind == "[]" ? "]" : "}"
-            return Array((String(repeating: open, count: levels) + "1" + String(repeating: close, count: levels)).utf8)
+            return Array(
+                (String(repeating: open, count: levels) + "1" + String(repeating: close, count: levels)).utf8)
         }
         // The number inside is the innermost level.
         _ = try JSONValue.decode(nested(Limits.jsonDepthMax - 1))

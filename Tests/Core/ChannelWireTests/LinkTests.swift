@@ -54,13 +54,16 @@ struct LinkTests {
     @Test(
         "other ways to write the same link are read",
         arguments: [
-            "https://a.example/r#\(identity)", " https://a.example/r#\(identity)\n", "https://a.example/r/#\(identity)",
-            "HTTPS://a.example/R#\(identity)", "antenna:/r#\(identity)?h=a.example", "simplex:/r#\(identity)?h=a.example",
+            "https://a.example/r#\(identity)", " https://a.example/r#\(identity)\n",
+            "https://a.example/r/#\(identity)",
+            "HTTPS://a.example/R#\(identity)", "antenna:/r#\(identity)?h=a.example",
+            "simplex:/r#\(identity)?h=a.example",
             "https://a.example/r#\(identity)=", "https://a.example/r#\(identity)?p=5280",
             "https://a.example/r#\(identity)?later=1&p=5280", "https://a.example/r#\(identity)?",
         ])
     func variants(text: String) throws {
-        #expect(try AntennaLink.parse(text) == .relayAddress(identity: Fixture.identity, hosts: [Self.endpoint]))
+        #expect(
+            try AntennaLink.parse(text) == .relayAddress(identity: Fixture.identity, hosts: [Self.endpoint]))
     }
 
     @Test("lists are split at commas as they are and percent-encoded")
@@ -82,13 +85,18 @@ struct LinkTests {
     @Test(
         "what is not a link is refused with a sentence",
         arguments: [
-            "", "a", "https://", "https://a.example", "https://a.example/", "https://a.example/r", "http://a.example/r#x",
-            "https://a.example/r#", "https://a.example/r#AA", "https://a.example/x#\(key)", "https://a.example/#\(key)",
+            "", "a", "https://", "https://a.example", "https://a.example/", "https://a.example/r",
+            "http://a.example/r#x",
+            "https://a.example/r#", "https://a.example/r#AA", "https://a.example/x#\(key)",
+            "https://a.example/#\(key)",
             "https:///r#\(key)", "antenna:/r#\(key)", "antenna:/r#\(key)?h=", "antenna://r#\(key)?h=a",
             "https://a.example:80/r#\(key)", "https://u@a.example/r#\(key)", "https://a b/r#\(key)",
-            "https://2001:db8::1/r#\(key)", "https://[2001:db8::1/r#\(key)", "https://[]/r#\(key)", "https://[x]/r#\(key)",
-            "https://a.example/r#\(key)?p=0", "https://a.example/r#\(key)?p=65536", "https://a.example/r#\(key)?p=-1",
-            "https://a.example/r#\(key)?p=1,2", "https://a.example/r#\(key)?p", "https://a.example/r#\(key)?c=\(key)",
+            "https://2001:db8::1/r#\(key)", "https://[2001:db8::1/r#\(key)", "https://[]/r#\(key)",
+            "https://[x]/r#\(key)",
+            "https://a.example/r#\(key)?p=0", "https://a.example/r#\(key)?p=65536",
+            "https://a.example/r#\(key)?p=-1",
+            "https://a.example/r#\(key)?p=1,2", "https://a.example/r#\(key)?p",
+            "https://a.example/r#\(key)?c=\(key)",
             "https://a.example/g#\(key)", "https://a.example/g#\(key)?c=AA",
             "https://a.example/g#\(key)?h=b.example&c=\(key)", "https://a.example/c#\(key)?c=AA",
             "https://a.example/c#\(key)?c=\(key),\(key)",
@@ -107,7 +115,9 @@ struct LinkTests {
         let link = "https://a.example/r#\(Self.identity)?x="
         let largest = link + String(repeating: "a", count: Limits.linkTextMax - link.utf8.count)
         _ = try AntennaLink.parse(largest)
-        #expect(throws: WireError.tooLarge(limit: 2_048, have: 2_049)) { _ = try AntennaLink.parse(largest + "a") }
+        #expect(throws: WireError.tooLarge(limit: 2_048, have: 2_049)) {
+            _ = try AntennaLink.parse(largest + "a")
+        }
     }
 
     @Test("the words shown to who opens a relay's address as a channel")

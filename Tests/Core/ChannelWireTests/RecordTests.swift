@@ -13,7 +13,9 @@ struct RecordTests {
             return nil
         } catch { return error }
     }
-    private func problem(of content: ChannelRecord.Content, signer: MemberID? = nil, by pair: Ed25519.KeyPair? = nil)
+    private func problem(
+        of content: ChannelRecord.Content, signer: MemberID? = nil, by pair: Ed25519.KeyPair? = nil
+    )
         -> Problem?
     {
         let record = ChannelRecord.make(content, signer: signer, sign: Fixture.sign(pair ?? Fixture.rootPair))
@@ -78,7 +80,8 @@ struct RecordTests {
     @Test("an owners chain may pass through earlier owners, and nothing else")
     func chain() {
         var content = Fixture.content
-        let second = OwnerAuth(owner: Fixture.member, key: Fixture.memberKey, sign: Fixture.sign(Fixture.ownerPair))
+        let second = OwnerAuth(
+            owner: Fixture.member, key: Fixture.memberKey, sign: Fixture.sign(Fixture.ownerPair))
         content.owners = [Fixture.ownerAuth, second]
         #expect(problem(of: content, signer: Fixture.member, by: Fixture.memberPair) == nil)
         content.owners = [second, Fixture.ownerAuth]
@@ -94,7 +97,8 @@ struct RecordTests {
             OwnerAuth(owner: Fixture.owner, key: Fixture.rootKey, sign: Fixture.sign(Fixture.rootPair))
         ]
         #expect(problem(of: content) == .ownersChain(.isRootKey))
-        let selfMade = OwnerAuth(owner: Fixture.member, key: Fixture.memberKey, sign: Fixture.sign(Fixture.memberPair))
+        let selfMade = OwnerAuth(
+            owner: Fixture.member, key: Fixture.memberKey, sign: Fixture.sign(Fixture.memberPair))
         content.owners = [selfMade]
         #expect(problem(of: content) == .ownersChain(.notAuthorised))
     }
@@ -136,7 +140,8 @@ struct RecordTests {
         #expect(problem(record.bytes + [0]) == .undecodable(.tooLarge(limit: 13_784, have: 13_785)))
         profile.description?.append("a")
         content.profile = profile.encode()
-        let tooLarge = ChannelRecord.make(content, signer: Fixture.owner, sign: Fixture.sign(Fixture.ownerPair))
+        let tooLarge = ChannelRecord.make(
+            content, signer: Fixture.owner, sign: Fixture.sign(Fixture.ownerPair))
         #expect(tooLarge?.bytes.count == nil)
     }
 
@@ -144,10 +149,13 @@ struct RecordTests {
     func counts() throws {
         func id(_ index: Int) -> MemberID { MemberID(bytes: [UInt8(index)])! }
         func key(_ index: Int) -> PublicKey {
-            PublicKey(raw: Ed25519.KeyPair(seed: [UInt8](repeating: UInt8(100 + index), count: 32)).publicKey)!
+            PublicKey(
+                raw: Ed25519.KeyPair(seed: [UInt8](repeating: UInt8(100 + index), count: 32)).publicKey)!
         }
         var content = Fixture.content
-        let owners = (0..<17).map { OwnerAuth(owner: id($0), key: key($0), sign: Fixture.sign(Fixture.rootPair)) }
+        let owners = (0..<17).map {
+            OwnerAuth(owner: id($0), key: key($0), sign: Fixture.sign(Fixture.rootPair))
+        }
         content.owners = Array(owners.prefix(16))
         #expect(problem(of: content) == nil)
         content.owners = owners

@@ -24,12 +24,16 @@ extension VectorFile {
             "CONTROL", "the channel, owner.id, control.signature, an invitation follows, record aabb",
             .control(
                 .init(
-                    channel: Fixture.channel, owner: Fixture.owner, signature: controlProof, invitationFollows: true,
+                    channel: Fixture.channel, owner: Fixture.owner, signature: controlProof,
+                    invitationFollows: true,
                     record: [0xaa, 0xbb]))
         ),
         ("CONTROLLED", "status active, recordVersion 3", .controlled(status: "active", recordVersion: 3)),
         ("DIRECT", "forward.channel.json", .direct(body: Fixture.hiJSON)),
-        ("MEMBERS_GET", "request 3, from the start, limit 50", .membersGet(request: 3, after: nil, limit: 50)),
+        (
+            "MEMBERS_GET", "request 3, from the start, limit 50",
+            .membersGet(request: 3, after: nil, limit: 50)
+        ),
         (
             "MEMBERS", "request 3, no more, total 1: member.id, observer, connected, bob, joined 1781000000",
             .members(
@@ -44,14 +48,16 @@ extension VectorFile {
         ("JOIN", "the channel, element aabb", .join(channel: Fixture.channel, element: [0xaa, 0xbb])),
         ("JOINED", "batch aabb", .joined(batch: [0xaa, 0xbb])),
         (
-            "ATTACH", "the channel, member.id, attach.signature, start 0, epoch 0102030405060708, position 12",
+            "ATTACH",
+            "the channel, member.id, attach.signature, start 0, epoch 0102030405060708, position 12",
             .attach(
                 .init(
                     channel: Fixture.channel, member: Fixture.member, signature: attachProof,
                     start: .cursor(epoch: epoch, position: 12)))
         ),
         (
-            "ATTACHED", "epoch 0102030405060708, first 1, head 14, resumeAfter 12, role observer, recordVersion 3",
+            "ATTACHED",
+            "epoch 0102030405060708, first 1, head 14, resumeAfter 12, role observer, recordVersion 3",
             .attached(
                 .init(epoch: epoch, first: 1, head: 14, resumeAfter: 12, role: "observer", recordVersion: 3))
         ),
@@ -60,7 +66,8 @@ extension VectorFile {
             .deliver(
                 sequence: 13,
                 batch: Body.encodeBatch([
-                    ForwardElement(sender: .channel, timestamp: Fixture.timestamp, inner: Fixture.hiJSON).bytes
+                    ForwardElement(sender: .channel, timestamp: Fixture.timestamp, inner: Fixture.hiJSON)
+                        .bytes
                 ]))
         ),
         ("GAP", "from 1, to 9, reason 1", .gap(from: 1, to: 9, reason: .pruned)),
@@ -73,7 +80,10 @@ extension VectorFile {
             "HISTORY_GET", "request 5, mode 1, value 1781000000, limit 20",
             .historyGet(request: 5, mode: .beforeTime, value: Fixture.timestamp, limit: 20)
         ),
-        ("HISTORY", "request 5, sequence 13, batch aabb", .history(request: 5, sequence: 13, batch: [0xaa, 0xbb])),
+        (
+            "HISTORY", "request 5, sequence 13, batch aabb",
+            .history(request: 5, sequence: 13, batch: [0xaa, 0xbb])
+        ),
         ("HISTORY_END", "request 5, first 13, more", .historyEnd(request: 5, first: 13, more: true)),
     ]
 }

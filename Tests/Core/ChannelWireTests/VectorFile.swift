@@ -32,7 +32,10 @@ enum VectorFile {
             ("relay", 4, Fixture.relayKey), ("identity", 5, Fixture.identity),
         ]
         return pairs.flatMap { name, seed, key in
-            [bytes("\(name).seed", [UInt8](repeating: UInt8(seed), count: 32)), bytes("\(name).public", key.raw)]
+            [
+                bytes("\(name).seed", [UInt8](repeating: UInt8(seed), count: 32)),
+                bytes("\(name).public", key.raw),
+            ]
         } + [
             bytes("owner.der", Fixture.ownerKey.der), text("owner.text", Fixture.ownerKey.text),
             bytes("channel.id", Fixture.channel.bytes), text("channel.text", Fixture.channel.text),
@@ -44,14 +47,17 @@ enum VectorFile {
     }
 
     private static var links: [Entry] {
-        let other = AntennaLink.Host(endpoint: .init(host: "2001:db8::1", port: 443), identity: Fixture.identity)
+        let other = AntennaLink.Host(
+            endpoint: .init(host: "2001:db8::1", port: 443), identity: Fixture.identity)
         let channel = AntennaLink.channel(Fixture.channel, hosts: [Fixture.host])
         let two = AntennaLink.channel(Fixture.channel, hosts: [Fixture.host, other])
         let place = AntennaLink.relayChannel(key: Fixture.relayKey, host: Fixture.host)
         let address = AntennaLink.relayAddress(identity: Fixture.identity, hosts: [other.endpoint])
         return [
-            text("link.channel.https", channel.text(.https)), text("link.channel.antenna", channel.text(.antenna)),
-            text("link.channel.two.https", two.text(.https), "two hosts, ports 5280 and 443, one identity key"),
+            text("link.channel.https", channel.text(.https)),
+            text("link.channel.antenna", channel.text(.antenna)),
+            text(
+                "link.channel.two.https", two.text(.https), "two hosts, ports 5280 and 443, one identity key"),
             text("link.channel.two.antenna", two.text(.antenna)),
             text("link.relay-in-channel", place.text(.https)),
             text("link.relay-address.https", address.text(.https)),
@@ -96,7 +102,8 @@ enum VectorFile {
             sender: .member(Fixture.owner, name: "alice"), timestamp: Fixture.timestamp,
             inner: Fixture.signed(Fixture.roleChangeJSON)
         ).bytes
-        let byChannel = ForwardElement(sender: .channel, timestamp: Fixture.timestamp, inner: Fixture.hiJSON).bytes
+        let byChannel = ForwardElement(sender: .channel, timestamp: Fixture.timestamp, inner: Fixture.hiJSON)
+            .bytes
         return [
             bytes("forward.member.header", Array(byMember.prefix(33)), "name alice, time 1781000000"),
             bytes("forward.channel.header", Array(byChannel.prefix(10))),
@@ -117,10 +124,12 @@ enum VectorFile {
         let chunk = Roster.chunks(of: blob, message: Fixture.message)[0].bytes
         return [
             bytes("roster.blob", blob, "member as moderator"), bytes("roster.digest", Sodium.sha512(blob)),
-            bytes("roster.empty.blob", Roster().blob()), bytes("roster.empty.digest", Sodium.sha512(Roster().blob())),
+            bytes("roster.empty.blob", Roster().blob()),
+            bytes("roster.empty.digest", Sodium.sha512(Roster().blob())),
             text("roster.header.json", header), bytes("roster.header.element", Fixture.signed(header)),
             bytes("roster.chunk", chunk, "number 1"),
-            bytes("roster.body", Body.encodeBatch([Fixture.signed(header), chunk]), "body of a DIRECT frame"),
+            bytes(
+                "roster.body", Body.encodeBatch([Fixture.signed(header), chunk]), "body of a DIRECT frame"),
         ]
     }
 
@@ -137,9 +146,11 @@ enum VectorFile {
 
     static let handshakeHash = [UInt8](repeating: 7, count: 64)
     static let controlProof = Fixture.sign(Fixture.ownerPair)(
-        ProofOfKey.control.input(handshakeHash: handshakeHash, channel: Fixture.channel, member: Fixture.owner))
+        ProofOfKey.control.input(
+            handshakeHash: handshakeHash, channel: Fixture.channel, member: Fixture.owner))
     static let attachProof = Fixture.sign(Fixture.memberPair)(
-        ProofOfKey.attach.input(handshakeHash: handshakeHash, channel: Fixture.channel, member: Fixture.member))
+        ProofOfKey.attach.input(
+            handshakeHash: handshakeHash, channel: Fixture.channel, member: Fixture.member))
     private static var proofs: [Entry] {
         [
             bytes("handshake.hash", handshakeHash),

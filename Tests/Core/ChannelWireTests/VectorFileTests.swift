@@ -79,7 +79,7 @@ struct VectorFileTests {
         func bytes(_ name: String) throws -> [UInt8] {
             let value = try #require(values[name])
             return try #require(unhex(value))
-         }
+        }
         for example in VectorFile.frameExamples {
             let frame = try bytes("frame.\(example.name)")
             #expect(try Frame.decode(type: frame[0], body: Array(frame.dropFirst(3))) == example.frame)
@@ -88,7 +88,8 @@ struct VectorFileTests {
         #expect(record.content == Fixture.content)
         let batch = try Body.decode(try bytes("batch"), crypto: Fixture.crypto)
         #expect(batch.count == 2)
-        guard case .forward(let first) = try batch[0].get(), case .signed(let signed) = try Element.decode(first.inner)
+        guard case .forward(let first) = try batch[0].get(),
+            case .signed(let signed) = try Element.decode(first.inner)
         else {
             Issue.record("the batch begins with a forwarded signed element")
             return
@@ -103,7 +104,8 @@ struct VectorFileTests {
         }
         var assembly = try RosterAssembly(header: announced, message: chunk.message)
         #expect(try assembly.add(chunk, sha512: Fixture.crypto.sha512) == Fixture.roster)
-        let large = try CompressedBody.decode(try bytes("compressed.zstd"), decompress: Fixture.crypto.decompress)
+        let large = try CompressedBody.decode(
+            try bytes("compressed.zstd"), decompress: Fixture.crypto.decompress)
         #expect(large == [[UInt8](repeating: 0x61, count: 400)])
     }
 
@@ -125,7 +127,8 @@ struct VectorFileTests {
         }
         for suite in ["chachapoly", "aesgcm"] {
             let hash = try bytes("\(suite).h")
-            for (name, proof) in [("control-proof", ProofOfKey.control), ("attach-proof", ProofOfKey.attach)] {
+            for (name, proof) in [("control-proof", ProofOfKey.control), ("attach-proof", ProofOfKey.attach)]
+            {
                 let input = proof.input(handshakeHash: hash, channel: Fixture.channel, member: Fixture.owner)
                 #expect(Fixture.sign(Fixture.ownerPair)(input).bytes == (try bytes("\(suite).\(name)")))
             }

@@ -18,7 +18,8 @@ struct WordsTests {
     @Test("member statuses rise in the order of the protocol")
     func memberStatuses() {
         let texts = [
-            "rejected", "removed", "left", "deleted", "unknown", "invited", "pending_approval", "pending_review",
+            "rejected", "removed", "left", "deleted", "unknown", "invited", "pending_approval",
+            "pending_review",
             "introduced", "intro-inv", "accepted", "announced", "connected", "complete", "creator",
         ]
         #expect(MemberStatus.allCases.map(\.text) == texts)
@@ -42,15 +43,19 @@ struct WordsTests {
     @Test(
         "what must be signed, what may be, and what is published",
         arguments: [
-            ("x.msg.new", false, true, true), ("x.msg.update", false, true, true), ("x.msg.del", false, true, true),
-            ("x.msg.react", false, false, true), ("x.info", true, false, true), ("x.grp.info", true, false, true),
+            ("x.msg.new", false, true, true), ("x.msg.update", false, true, true),
+            ("x.msg.del", false, true, true),
+            ("x.msg.react", false, false, true), ("x.info", true, false, true),
+            ("x.grp.info", true, false, true),
             ("x.grp.prefs", true, false, true), ("x.grp.mem.del", true, false, true),
-            ("x.grp.leave", true, false, true), ("x.grp.del", true, false, true), ("x.grp.mem.role", true, false, false),
+            ("x.grp.leave", true, false, true), ("x.grp.del", true, false, true),
+            ("x.grp.mem.role", true, false, false),
             ("x.grp.mem.restrict", true, false, false), ("x.grp.relay.new", true, false, false),
             ("x.grp.roster", true, false, false), ("x.grp.relay.inv", true, false, false),
             ("x.member", true, false, false), ("x.grp.relay.acpt", false, false, false),
             ("x.grp.relay.reject", false, false, false), ("x.grp.roster.ack", false, false, false),
-            ("x.grp.mem.new", false, false, false), ("x.ok", false, false, false), ("x.new", false, false, false),
+            ("x.grp.mem.new", false, false, false), ("x.ok", false, false, false),
+            ("x.new", false, false, false),
         ])
     func tags(name: String, mustBeSigned: Bool, mayBeSigned: Bool, isPublishable: Bool) {
         let tag = EventTag(rawValue: name)
@@ -71,7 +76,8 @@ struct WordsTests {
     @Test(
         "names that are not",
         arguments: [
-            "", " ", "\u{3000}\t", "a\nb", "a\u{0}", "a\u{7f}", "a\u{85}", "a\u{2028}b", "a\u{202e}b", "a\u{1b}[31m",
+            "", " ", "\u{3000}\t", "a\nb", "a\u{0}", "a\u{7f}", "a\u{85}", "a\u{2028}b", "a\u{202e}b",
+            "a\u{1b}[31m",
             String(repeating: "a", count: 65),
             // Few characters, too many bytes.
             String(repeating: "👨‍👩‍👧‍👦", count: 11), "a" + String(repeating: "\u{301}", count: 128),
@@ -83,7 +89,8 @@ struct WordsTests {
         let all = LinkErrorCode.allCases
         #expect(Set(all.map(\.name)).count == all.count)
         #expect(Set(all.map(\.sentence)).count == all.count)
-        #expect(all.allSatisfy { $0.sentence.hasSuffix(".") && $0.sentence.utf8.count <= Limits.errorTextMax })
+        #expect(
+            all.allSatisfy { $0.sentence.hasSuffix(".") && $0.sentence.utf8.count <= Limits.errorTextMax })
     }
 }
 
@@ -132,10 +139,13 @@ struct SignatureVerdictTests {
     func findings() throws {
         let verify = Fixture.crypto.verify
         let bytes = Fixture.signed(Fixture.hiJSON)
-        func finding(_ bytes: [UInt8], by member: MemberID = Fixture.owner, _ key: PublicKey? = Fixture.ownerKey)
+        func finding(
+            _ bytes: [UInt8], by member: MemberID = Fixture.owner, _ key: PublicKey? = Fixture.ownerKey
+        )
             throws -> SignatureVerdict.Finding
         {
-            try Element.decode(bytes).finding(channel: Fixture.channel, member: member, key: key, verify: verify)
+            try Element.decode(bytes).finding(
+                channel: Fixture.channel, member: member, key: key, verify: verify)
         }
         #expect(try finding(bytes) == .valid)
         #expect(try finding(bytes, by: Fixture.member) == .invalid)
@@ -158,6 +168,7 @@ struct SignatureVerdictTests {
         let other = try #require(ChannelID(bytes: [UInt8](repeating: 9, count: 32)))
         let element = try Element.decode(bytes)
         #expect(
-            element.finding(channel: other, member: Fixture.owner, key: Fixture.ownerKey, verify: verify) == .invalid)
+            element.finding(channel: other, member: Fixture.owner, key: Fixture.ownerKey, verify: verify)
+                == .invalid)
     }
 }

@@ -45,12 +45,14 @@ extension ClientStore {
                 address: "https://127.0.0.1/r#x", relay: OwnerRelay(status: status), now: 100))
     }
 
-    func makeEvent(_ channel: StoredChannel, _ n: UInt8, tag: String = "x.msg.new", target: [UInt8]? = nil) throws
+    func makeEvent(_ channel: StoredChannel, _ n: UInt8, tag: String = "x.msg.new", target: [UInt8]? = nil)
+        throws
         -> Int64
     {
         try insertEvent(
             NewEvent(
-                author: bytes(1, 16), messageID: bytes(n, 16), tag: tag, time: Int64(n), signature: "verified",
+                author: bytes(1, 16), messageID: bytes(n, 16), tag: tag, time: Int64(n),
+                signature: "verified",
                 own: true, digest: bytes(n), target: target, element: [n]), channel: channel.id
         ).id
     }
@@ -64,7 +66,9 @@ struct HomeTests {
         let store = try home.open()
         try store.setProfileName("alice")
         #expect(Posix.status(home.path)?.mode == 0o700)
-        for name in try Posix.list(home.path) { #expect(Posix.status(home.path + "/" + name)?.mode == 0o600, "\(name)") }
+        for name in try Posix.list(home.path) {
+            #expect(Posix.status(home.path + "/" + name)?.mode == 0o600, "\(name)")
+        }
     }
 
     @Test("another program's database is foreign and is left as it is")
@@ -199,7 +203,8 @@ struct StoredChannelTests {
         let channel = try store.makeChannel()
         _ = try store.makeRelay(channel, 2, status: status)
         let again = try store.insertChannelRelay(
-            channel: channel.id, name: "other name", memberID: bytes(9, 16), identity: bytes(2), address: "other",
+            channel: channel.id, name: "other name", memberID: bytes(9, 16), identity: bytes(2),
+            address: "other",
             now: 1)
         #expect(again == nil)
     }
@@ -260,7 +265,9 @@ struct StoredChannelTests {
         let store = try TemporaryHome().open()
         let channel = try store.makeChannel()
         func member(_ key: [UInt8]?) -> StoredMember {
-            StoredMember(memberID: [5], name: "eve", role: "member", status: "connected", publicKey: key, joinedAt: nil)
+            StoredMember(
+                memberID: [5], name: "eve", role: "member", status: "connected", publicKey: key, joinedAt: nil
+            )
         }
         try store.upsertMember(member(bytes(1)), of: channel.id)
         try store.upsertMember(member(bytes(2)), of: channel.id)
@@ -277,7 +284,8 @@ struct StoredMessageTests {
         let id = try store.makeEvent(channel, 3)
         let again = try store.insertEvent(
             NewEvent(
-                author: bytes(1, 16), messageID: bytes(3, 16), tag: "x.msg.new", time: 9, signature: "verified",
+                author: bytes(1, 16), messageID: bytes(3, 16), tag: "x.msg.new", time: 9,
+                signature: "verified",
                 own: false, digest: bytes(99), target: nil, element: [99]), channel: channel.id)
         #expect(again == .known(id, digest: bytes(3)))
     }
@@ -289,7 +297,8 @@ struct StoredMessageTests {
         for n: UInt8 in 1...10 {
             let event = try store.makeEvent(channel, n)
             try store.insertMessage(
-                event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(n, 16), authorName: "alice",
+                event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(n, 16),
+                authorName: "alice",
                 asGroup: false, time: Int64(n / 4), contentType: "text", text: "\(n)", signature: "verified")
         }
         var pages: [[String]] = []
@@ -310,7 +319,8 @@ struct StoredMessageTests {
         let channel = try store.makeChannel()
         let event = try store.makeEvent(channel, 3)
         try store.insertMessage(
-            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16), authorName: "alice",
+            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16),
+            authorName: "alice",
             asGroup: false, time: 1, contentType: "text", text: "secret", signature: "verified")
         _ = try store.makeEvent(channel, 4, tag: "x.msg.update", target: bytes(3, 16))
         #expect(try store.eraseMessage(event: event))
@@ -332,9 +342,13 @@ struct StoredMessageTests {
             try store.enqueue(event: event, relay: relay.id, now: 6)
         }
         #expect(try store.pendingRows(relay: relay.id, limit: 10).map(\.event) == events)
-        try store.changeOutbox(event: events[0], relay: relay.id) { $0.sent(); $0.acknowledged(sequence: 40) }
+        try store.changeOutbox(event: events[0], relay: relay.id) {
+            $0.sent()
+            $0.acknowledged(sequence: 40)
+        }
         try store.changeOutbox(event: events[1], relay: relay.id) {
-            $0.refused(code: 43, name: "not-permitted", retry: .no, backoffMilliseconds: 0, nowMilliseconds: 0)
+            $0.refused(
+                code: 43, name: "not-permitted", retry: .no, backoffMilliseconds: 0, nowMilliseconds: 0)
         }
         #expect(try store.pendingRows(relay: relay.id, limit: 10).map(\.event) == [events[2]])
         #expect(try store.openOutboxRows().map(\.event) == [events[1], events[2]])
@@ -352,7 +366,8 @@ struct StoredMessageTests {
         let relay = try store.makeRelay(channel, 2)
         let event = try store.makeEvent(channel, 3)
         try store.insertMessage(
-            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16), authorName: "alice",
+            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16),
+            authorName: "alice",
             asGroup: false, time: 1, contentType: "text", text: "secret", signature: "verified")
         try store.enqueue(event: event, relay: relay.id, now: 5)
         #expect(try store.eraseMessage(event: event))

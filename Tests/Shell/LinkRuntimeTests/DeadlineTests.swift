@@ -192,7 +192,8 @@ import Testing
         #expect(recorder.reason == .slowReader)
     }
 
-    @Test func `a link whose reading is paused blames the peer for nothing, and goes on where it was`() throws {
+    @Test func `a link whose reading is paused blames the peer for nothing, and goes on where it was`() throws
+    {
         let (link, recorder, client) = try openRaw()
         client.send(try client.record(testRequest(1).encode()))
         bench.run { recorder.frames.count == 1 }
@@ -222,7 +223,10 @@ import Testing
         let (link, recorder, client) = try openRaw()
         link.pauseReading()
         link.close(error: .draining)
-        bench.run { client.read(); return client.isEnded }
+        bench.run {
+            client.read()
+            return client.isEnded
+        }
         Posix.shutdownWriting(client.descriptor)
         bench.run { recorder.reason != nil }
         #expect(recorder.reason == .local(.draining))

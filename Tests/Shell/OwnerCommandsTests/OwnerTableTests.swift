@@ -88,7 +88,10 @@ import Testing
     @Test("result lines stand in columns, also a single one")
     func columns() {
         #expect(Present.columns([["home", "active", ""]]) == ["home  active"])
-        #expect(Present.columns([["a", "accepted", "x"], ["other", "queued", ""]]) == ["a      accepted  x", "other  queued"])
+        #expect(
+            Present.columns([["a", "accepted", "x"], ["other", "queued", ""]]) == [
+                "a      accepted  x", "other  queued",
+            ])
         #expect(Present.columns([]) == [])
     }
 
