@@ -99,8 +99,7 @@ extension ClientStore {
         event: Int64, channel: Int64, author: [UInt8], messageID: [UInt8], authorName: String, asGroup: Bool,
         time: Int64, contentType: String, text: String, signature: String, historySequence: Int64? = nil
     ) throws(ClientStoreError) {
-        // Times are whole seconds. What is fetched as history is older than what came live in the same
-        // second.
+        // Times are whole seconds. What is fetched as history is older than what came live in the same second.
         let rank = historySequence.map { $0 - (1 << 40) } ?? event
         try run(
             """
@@ -110,8 +109,7 @@ extension ClientStore {
             """,
             [
                 .integer(event), .integer(channel), .blob(author), .blob(messageID), .text(authorName),
-                SQLiteValue(asGroup), .integer(time), .integer(rank), .text(contentType), .text(text),
-                .text(signature),
+                SQLiteValue(asGroup), .integer(time), .integer(rank), .text(contentType), .text(text), .text(signature),
             ])
     }
 
@@ -205,9 +203,7 @@ extension ClientStore {
 extension ClientStore {
     /// The sequence under which a relay delivered or took an event.
     package func sequence(of event: Int64, relay: Int64) throws(ClientStoreError) -> Int64? {
-        try first(
-            "SELECT sequence FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]
-        ) {
+        try first("SELECT sequence FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]) {
             $0.int64(0)
         }
     }

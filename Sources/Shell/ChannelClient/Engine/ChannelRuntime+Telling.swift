@@ -35,9 +35,7 @@ extension ChannelRuntime {
     }
 
     func tellMessage(_ event: Int64, _ make: (Message) -> ClientEvent) {
-        guard let stored = engine.background({ try engine.store.message(event: event) }) ?? nil else {
-            return
-        }
+        guard let stored = engine.background({ try engine.store.message(event: event) }) ?? nil else { return }
         engine.emit(make(engine.publicMessage(stored, in: self)))
     }
 
@@ -73,8 +71,7 @@ extension ChannelRuntime {
         case .altered(let key, let relay, let others):
             report(
                 .altered, relay: relay, others: others, message: MessageID(bytes: key.message),
-                detail:
-                    "\(relay) delivered other bytes for this message than \(others.joined(separator: ", ")).")
+                detail: "\(relay) delivered other bytes for this message than \(others.joined(separator: ", ")).")
         case .withheld(let key, let relay, let others):
             report(
                 .withheld, relay: relay, others: others, message: MessageID(bytes: key.message),
@@ -88,9 +85,7 @@ extension ChannelRuntime {
         withheldTimer = engine.loop.timer(afterMilliseconds: grace + 1) { [weak self] in
             guard let self else { return }
             self.withheldTimer = nil
-            for finding in self.comparison.overdue(nowMilliseconds: self.engine.nowMilliseconds) {
-                self.report(finding)
-            }
+            for finding in self.comparison.overdue(nowMilliseconds: self.engine.nowMilliseconds) { self.report(finding) }
         }
     }
 
@@ -104,8 +99,7 @@ extension ChannelRuntime {
         for copy in copies {
             guard let name = names[copy.relay] else { continue }
             _ = comparison.delivered(
-                CopyComparison.Key(author: copy.author, message: copy.messageID), relay: name,
-                digest: copy.digest,
+                CopyComparison.Key(author: copy.author, message: copy.messageID), relay: name, digest: copy.digest,
                 nowMilliseconds: copy.arrivedAt)
         }
         // What was found in an earlier run was told then.
@@ -159,14 +153,11 @@ extension ChannelRuntime {
     }
 
     private func memberLeft(_ member: MemberID) {
-        guard let known = engine.background({ try engine.store.member(member.bytes, of: id) }) ?? nil else {
-            return
-        }
+        guard let known = engine.background({ try engine.store.member(member.bytes, of: id) }) ?? nil else { return }
         engine.background {
             try engine.store.upsertMember(
                 StoredMember(
-                    memberID: known.memberID, name: known.name, role: known.role,
-                    status: MemberStatus.left.text,
+                    memberID: known.memberID, name: known.name, role: known.role, status: MemberStatus.left.text,
                     publicKey: known.publicKey, joinedAt: known.joinedAt), of: id)
         }
         engine.emit(.memberLeft(channel: localName, memberID: member.text))
@@ -186,13 +177,10 @@ extension ChannelRuntime {
     /// A relay answered for an outbox row.
     func outboxChanged(event: Int64, relayID: Int64) {
         let rows = engine.background { try engine.store.outboxRows(event: event) } ?? []
-        if let row = rows.first(where: { $0.relay == relayID }),
-            let messageID = MessageID(bytes: row.messageID)
-        {
+        if let row = rows.first(where: { $0.relay == relayID }), let messageID = MessageID(bytes: row.messageID) {
             engine.emit(
                 .outboxUpdated(
-                    messageID: messageID.text, channel: localName,
-                    receipt: engine.publicReceipt(row, in: self)))
+                    messageID: messageID.text, channel: localName, receipt: engine.publicReceipt(row, in: self)))
         }
         engine.changed()
         engine.removeWhereDone(self)

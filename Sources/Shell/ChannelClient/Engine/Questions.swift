@@ -22,37 +22,25 @@ final class RecordFetch {
             if best == nil || record.version > (best?.version ?? 0) { best = record }
         } catch {
             isInvalid = true
-            failures.append(
-                RelayOutcome(
-                    relay: host, result: .failed("the record does not verify: \(error)", retriable: false)))
+            failures.append(RelayOutcome(relay: host, result: .failed("the record does not verify: \(error)", retriable: false)))
         }
     }
 
     func failed(_ failure: ConnectionFailure, host: String) {
         open -= 1
-        failures.append(
-            RelayOutcome(relay: host, result: .failed(failure.text, retriable: failure.retriable)))
+        failures.append(RelayOutcome(relay: host, result: .failed(failure.text, retriable: failure.retriable)))
     }
 
     var result: Result<VerifiedRecord, ChannelClientError> {
         if let best { return .success(best) }
         if isInvalid {
-            return .failure(
-                .init(
-                    .invalidRecord, "What the relay serves for this channel does not verify.",
-                    relays: failures))
+            return .failure(.init(.invalidRecord, "What the relay serves for this channel does not verify.", relays: failures))
         }
         let detail = failures.first.map { outcome in
-            if case .failed(let text, _) = outcome.result {
-                "\(outcome.relay): \(text)"
-            } else {
-                outcome.relay
-            }
+            if case .failed(let text, _) = outcome.result { "\(outcome.relay): \(text)" } else { outcome.relay }
         }
         return .failure(
-            .init(
-                .unreachable, "No relay of the link serves this channel (\(detail ?? "no relay")).",
-                relays: failures))
+            .init(.unreachable, "No relay of the link serves this channel (\(detail ?? "no relay")).", relays: failures))
     }
 }
 
@@ -83,8 +71,7 @@ final class MembersQuestion {
             let session = sessions[index].session
             guard session.control.isControlling, !sessions[index].isAsked else { continue }
             sessions[index].isAsked = true
-            session.control.members(after: after, limit: limit) {
-                [weak self, weak engine = runtime.engine] result in
+            session.control.members(after: after, limit: limit) { [weak self, weak engine = runtime.engine] result in
                 switch result {
                 case .success(let page): if self?.answer == nil { self?.answer = page }
                 case .failure(let failure):
@@ -95,16 +82,11 @@ final class MembersQuestion {
             }
         }
         if let answer { return .success(page(answer)) }
-        let isOver = sessions.allSatisfy {
-            $0.isAsked ? failed > 0 : $0.session.control.failureCount > $0.failures
-        }
+        let isOver = sessions.allSatisfy { $0.isAsked ? failed > 0 : $0.session.control.failureCount > $0.failures }
         guard expired || isOver else { return nil }
-        let reason =
-            failure?.text ?? sessions.compactMap { $0.session.control.connection.lastFailure?.text }.first
+        let reason = failure?.text ?? sessions.compactMap { $0.session.control.connection.lastFailure?.text }.first
         return .failure(
-            .init(
-                expired && !isOver ? .timedOut : .unreachable,
-                "No relay told the members: \(reason ?? "no answer in time")."))
+            .init(expired && !isOver ? .timedOut : .unreachable, "No relay told the members: \(reason ?? "no answer in time")."))
     }
 
     private func page(_ page: Frame.MembersPage) -> MemberPage {
@@ -158,12 +140,9 @@ final class HistoryQuestion {
             }
         }
         if isAnswered { return (nil, ()) }
-        let isOver = sessions.allSatisfy {
-            $0.isAsked ? failed > 0 : $0.session.member.failureCount > $0.failures
-        }
+        let isOver = sessions.allSatisfy { $0.isAsked ? failed > 0 : $0.session.member.failureCount > $0.failures }
         guard expired || isOver else { return nil }
-        let reason =
-            failure?.text ?? sessions.compactMap { $0.session.member.connection.lastFailure?.text }.first
+        let reason = failure?.text ?? sessions.compactMap { $0.session.member.connection.lastFailure?.text }.first
         return (
             .init(
                 expired && !isOver ? .timedOut : .unreachable,
@@ -175,8 +154,7 @@ final class HistoryQuestion {
     private func start(_ relayID: Int64) -> (Frame.HistoryMode, Int64) {
         guard let before else { return (.beforeSequence, .max) }
         let engine = runtime.engine
-        let sequence =
-            engine.background { try engine.store.sequence(of: before.event, relay: relayID) } ?? nil
+        let sequence = engine.background { try engine.store.sequence(of: before.event, relay: relayID) } ?? nil
         if let sequence, sequence > 0 { return (.beforeSequence, sequence) }
         return (.beforeTime, before.time + 1)
     }
@@ -201,12 +179,8 @@ final class SynchronizeTarget {
         if runtime.isOwner { demands.append(session.demandControl()) }
     }
 
-    private var memberFailed: Bool {
-        session.member.failureCount > memberFailures || session.member.isSuspended
-    }
-    private var controlFailed: Bool {
-        session.control.failureCount > controlFailures || session.control.isSuspended
-    }
+    private var memberFailed: Bool { session.member.failureCount > memberFailures || session.member.isSuspended }
+    private var controlFailed: Bool { session.control.failureCount > controlFailures || session.control.isSuspended }
 
     /// Everything is said and heard, or the relay cannot be reached now.
     var isSettled: Bool {
@@ -227,8 +201,7 @@ final class SynchronizeTarget {
         guard session.control.isControlling else { return false }
         switch row.relay.status {
         case .new, .accepted, .acknowledgedRoster: return false
-        // Where the operator has not decided there is nothing to wait for; where they have, the answer is on
-        // its way.
+        // Where the operator has not decided there is nothing to wait for; where they have, the answer is on its way.
         case .invited: return session.control.isOperatorsTurn
         case .active, .inactive, .rejected: return !session.control.needsRecord(row)
         }
@@ -238,8 +211,7 @@ final class SynchronizeTarget {
         guard let row = runtime.row(relayID), row.relay.takesMessages else { return nil }
         let usable = runtime.isOwner ? row.relay.isPublishable : row.relay.status == .active
         let connection =
-            usable && !session.member.isAttached
-            ? session.member.connection
+            usable && !session.member.isAttached ? session.member.connection
             : runtime.isOwner && !session.control.isControlling ? session.control.connection : nil
         guard let connection else { return nil }
         return (runtime.localName, row.name, connection.lastFailure?.text ?? "no answer in time")
