@@ -1,5 +1,12 @@
 """H1: an operator who left stays out until they allow it."""
 
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+from antenna import links
+from antenna.keys import new_id
+from antenna.people import Owner, Rejected
+
 
 def invite_again(owner, channel, relay, code):
     owner("relays", channel, "--remove", relay.name)
@@ -115,3 +122,54 @@ def test_an_operator_decides_about_invitations(world):
     alice("sync", code=None)
     row = alice.json("relays", "#more")["relays"][0]
     assert (row["status"], row["reason"]) == ("rejected", "no room for podcasts")
+
+
+def refusal(owner, address, n):
+    """What an invitation with a link and a member id of its own comes to."""
+    another = links.channel(owner.channel, [("127.0.0.1", 10000 + n, address.key)])
+    try:
+        connection = owner.control(address, inviting=True)
+        owner.invite(connection, new_id(), group_link=another)
+    except Rejected as rejected:
+        return rejected.reason
+    return "accepted"
+
+
+def test_fifty_invitations_at_once_with_new_links_are_all_refused(world):
+    relay = world.relay("home")
+    address = links.parse(relay.address)
+    owner = Owner([address], "news")
+    owner.establish(address)
+    relay.ctl("leave", "#news")
+    before = rows(relay)
+    with ThreadPoolExecutor(50) as pool:
+        reasons = list(pool.map(lambda n: refusal(owner, address, n), range(50)))
+    assert reasons == ["rejoin_rejected"] * 50
+    assert rows(relay) == before
+    # A newer record, and a relay that was killed, change nothing.
+    relay.kill()
+    relay.start()
+    owner.entries = []
+    owner.new_record()
+    assert refusal(owner, address, 50) == "rejoin_rejected"
+    assert rows(relay) == before
+    relay.ctl("allow", "#news")
+    assert refusal(owner, address, 51) == "accepted"
+    owner.close()
+
+
+def test_a_refusal_is_heard_while_the_relay_is_stopping(world):
+    relay = world.relay("home")
+    address = links.parse(relay.address)
+    owner = Owner([address], "news")
+    owner.establish(address)
+    relay.ctl("leave", "#news")
+    waiting = [owner.control(address, inviting=True) for _ in range(20)]
+    for connection in waiting:
+        connection.direct(owner.invitation(new_id()))
+    relay.process.send_signal(signal.SIGTERM)
+    for connection in waiting:
+        assert connection.expect_direct("x.grp.relay.reject").params["reason"] == "rejoin_rejected"
+        connection.close()
+    assert relay.process.wait(20) == 0
+    owner.close()

@@ -1,0 +1,67 @@
+"""What only a person at a terminal sees: progress, questions, Ctrl-C."""
+
+from harness import BIN, ROOT, environment
+from terminal import Terminal
+
+
+def test_a_long_wait_shows_progress_there_and_nowhere_else(world):
+    hole, alice = world.black_hole(), world.person("alice")
+    alice("relay", "add", "hole", f"https://127.0.0.1/r#{'A' * 43}?p={hole.port}")
+    words = [*alice.words, "relay", "test", "hole", "--timeout", "1"]
+    watched = Terminal(words, alice.env)
+    assert watched.end() == 69
+    assert "testing hole" in watched.shown
+    # The line is gone before the answer comes.
+    assert "\x1b[K" in watched.shown.split("testing hole")[-1]
+    piped = alice("relay", "test", "hole", "--timeout", "1", code=69)
+    assert "testing hole" not in piped.out + piped.err and "\x1b" not in piped.out + piped.err
+
+
+def test_deleting_a_channel_asks(world):
+    relay, alice = world.relay("home"), world.person("alice")
+    alice.know(relay)
+    alice.create("news", relay)
+    words = [*alice.words, "channel", "delete", "#news"]
+    for answer in ("n\n", "\n", "\x04"):
+        asked = Terminal(words, alice.env)
+        asked.wait_for("[y/N]")
+        asked.type(answer)
+        assert asked.end() == 64
+        assert "not deleted" in asked.shown
+        assert alice.json("channels")["channels"][0]["current"]
+    asked = Terminal(words, alice.env)
+    asked.wait_for("[y/N]")
+    asked.type("y\n")
+    assert asked.end() == 0
+    assert not [c for c in alice.json("channels")["channels"] if c["current"]]
+
+
+def test_following_ends_with_ctrl_c(world):
+    relay, alice, bob = world.relay("home"), world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("join", alice.create("news", relay)["link"])
+    watched = Terminal([*bob.words, "follow", "#news"], bob.env)
+    watched.wait_for("connected to")
+    alice.post("#news", "hello")
+    watched.wait_for("alice: hello")
+    watched.type("\x03")
+    assert watched.end() == 0
+
+
+def test_an_operator_at_a_terminal_sees_the_address_as_a_picture_too(world):
+    relay = world.relay("home")
+    shown = Terminal([BIN / "antennactl", "--state", relay.state, "address"], relay.env)
+    assert shown.end() == 0
+    assert relay.address in shown.shown and "█" in shown.shown
+    assert "█" not in relay.ctl("address").out
+
+
+def test_the_demonstration_typed_by_hand():
+    shown = Terminal([ROOT / "scripts/run"], {**environment("/tmp"), "ANTENNA_CONFIGURATION": "debug"}, cwd=ROOT)
+    shown.wait_for("Type a line", 100)
+    for text in ("one", "two"):
+        shown.type(text + "\n")
+        shown.wait_for(f"reader-2 received ‘{text}’")
+    shown.type("\x03")
+    assert shown.end() == 0
+    assert "2 published, 2 received by both subscribers" in shown.shown
