@@ -106,7 +106,8 @@ enum ChannelCommands {
         if !removed.isEmpty { lines = removed.map { "relay \(TerminalText.escaped($0)) removed" } + lines }
         if added.isEmpty, removed.isEmpty {
             let rows = relays.map { relay in
-                let remark = [relay.reason, relay.lastError].compactMap { $0 }.joined(separator: "; ")
+                let remark = [waiting(relay), relay.reason, relay.lastError].compactMap { $0 }.joined(
+                    separator: "; ")
                 return [
                     relay.name, relay.status.rawValue, relay.memberStatus.rawValue,
                     TimeText.readable(seconds: relay.since), remark,
@@ -117,6 +118,12 @@ enum ChannelCommands {
         }
         session.output.answer(.object(document), lines)
         return Present.exitCode(outcomes)
+    }
+
+    /// An invitation that nobody has answered gets older where everybody can see it.
+    private static func waiting(_ relay: ChannelRelay) -> String? {
+        guard relay.status == .new || relay.status == .invited else { return nil }
+        return "no answer for \(TimeText.age(seconds: Console.nowMilliseconds / 1000 - relay.since))"
     }
 
     static func link(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
