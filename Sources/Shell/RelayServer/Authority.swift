@@ -31,7 +31,7 @@ final class Authority {
 
     /// What to do with the reply of a command.
     private enum Destination {
-        case question(LinkReference, AuthorityMessage.Question)
+        case question(LinkReference, AuthorityMessage.Question, bytes: Int)
         case publish(Int, item: Int)
         case control(ControlReference)
     }
@@ -40,6 +40,7 @@ final class Authority {
     private struct Publishing {
         let link: LinkReference
         let request: UInt32
+        let bytes: Int
         var results: [Frame.AckResult]
     }
 
@@ -90,10 +91,10 @@ final class Authority {
 
         for message in messages {
             switch message {
-            case .ask(let link, let command, let question):
+            case .ask(let link, let command, let question, let bytes):
                 commands.append(command)
-                destinations.append(.question(link, question))
-            case .publish(let link, let request, let items):
+                destinations.append(.question(link, question, bytes: bytes))
+            case .publish(let link, let request, let items, let bytes):
                 var results: [Frame.AckResult] = []
                 results.reserveCapacity(items.count)
                 for (index, item) in items.enumerated() {
@@ -106,7 +107,7 @@ final class Authority {
                         destinations.append(.publish(publishing.count, item: index))
                     }
                 }
-                publishing.append(Publishing(link: link, request: request, results: results))
+                publishing.append(Publishing(link: link, request: request, bytes: bytes, results: results))
             case .operatorAsks(let reference, let command):
                 commands.append(command)
                 destinations.append(.control(reference))
@@ -137,7 +138,8 @@ final class Authority {
         for (destination, reply) in zip(destinations, batch.replies) {
             report(reply)
             switch destination {
-            case .question(let link, let question): post(.reply(link, question, reply), to: link.loop)
+            case .question(let link, let question, let bytes):
+                post(.reply(link, question, reply, bytes: bytes), to: link.loop)
             case .publish(let index, let item):
                 let result = Authority.result(reply)
                 if result.outcome == .stored { stored += 1 }
@@ -151,7 +153,8 @@ final class Authority {
         relay?.counters.published.add(stored)
         for publishing in publishing {
             post(
-                .acked(publishing.link, request: publishing.request, publishing.results),
+                .acked(
+                    publishing.link, request: publishing.request, publishing.results, bytes: publishing.bytes),
                 to: publishing.link.loop)
         }
         flush()

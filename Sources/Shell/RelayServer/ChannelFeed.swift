@@ -100,9 +100,9 @@ final class ChannelFeed {
             if let answer = reader.nextAnswer {
                 sendAnswer(answer, reader, loop)
             } else if let page = reader.page {
-                sendPage(page, reader)
+                sendPage(page, reader, loop)
             } else if reader.cursor < min(tail.head, reader.end?.through ?? .max) {
-                guard sendFromTail(reader) else {
+                guard sendFromTail(reader, loop) else {
                     loop.requestPage(reader)
                     return
                 }
@@ -119,7 +119,7 @@ final class ChannelFeed {
         }
     }
 
-    private func sendFromTail(_ reader: MemberReader) -> Bool {
+    private func sendFromTail(_ reader: MemberReader, _ loop: RelayLoop) -> Bool {
         guard let place = tail.position(after: reader.cursor), let segment = tail.segment(place.segment)
         else {
             return false
@@ -128,18 +128,20 @@ final class ChannelFeed {
         if tail.segment(place.segment + 1) == nil
             || segment.bytes.count - start >= ChannelFeed.recordBytesMax / 2
         {
-            send(segment, from: place.frame, reader)
+            send(segment, from: place.frame, reader, loop)
         } else {
             gather(from: reader.cursor, place)
+            loop.relay.counters.delivered.add(gathered.through - reader.cursor)
             reader.cursor = gathered.through
             unsafe gathered.bytes.withUnsafeBytes { unsafe reader.link.sendBulk($0) }
         }
         return true
     }
 
-    private func send(_ segment: LogSegment, from frame: Int, _ reader: MemberReader) {
+    private func send(_ segment: LogSegment, from frame: Int, _ reader: MemberReader, _ loop: RelayLoop) {
         let end = segment.fitting(from: frame, room: ChannelFeed.recordBytesMax)
         let range = segment.start(of: frame)..<segment.marks[end - 1].end
+        loop.relay.counters.delivered.add(Int64(end - frame))
         reader.cursor = segment.marks[end - 1].through
         unsafe segment.bytes.withUnsafeBytes {
             unsafe reader.link.sendBulk(UnsafeRawBufferPointer(rebasing: $0[range]))
@@ -166,13 +168,13 @@ final class ChannelFeed {
         }
     }
 
-    private func sendPage(_ page: LogSegment, _ reader: MemberReader) {
+    private func sendPage(_ page: LogSegment, _ reader: MemberReader, _ loop: RelayLoop) {
         let frame = page.index(after: reader.cursor)
         guard frame < page.marks.count else {
             reader.page = nil
             return
         }
-        send(page, from: frame, reader)
+        send(page, from: frame, reader, loop)
         if reader.cursor >= page.through { reader.page = nil }
     }
 

@@ -15,9 +15,10 @@ final class DiskReader {
         let after: Int64
     }
 
-    static let pageBytesMax = 128 << 10
+    /// One record: it is handed on at once, so that a link that lags costs no more memory than its record.
+    static let pageBytesMax = ChannelFeed.recordBytesMax
     /// HISTORY frames of one answer. Beyond it `more` says that the client asks again.
-    static let historyBytesMax = 1 << 20
+    static let historyBytesMax = 128 << 10
 
     init(relay: RelayShared, reader: RelayReader, loops: [Mailbox<LoopMessage>]) {
         self.relay = relay

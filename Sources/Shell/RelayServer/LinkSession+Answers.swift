@@ -7,7 +7,8 @@ internal import RelayStore
 // What the other threads answer, and what the session says to its client then.
 extension LinkSession {
     /// A reply of the ledger to something that this session asked.
-    func answered(_ question: AuthorityMessage.Question, _ reply: LedgerReply) {
+    func answered(_ question: AuthorityMessage.Question, _ reply: LedgerReply, bytes: Int) {
+        defer { settled(bytes) }
         if case .ended = stage { return }
         switch (question, reply) {
         case (.control, _): controlAnswered(reply)
@@ -125,17 +126,13 @@ extension LinkSession {
         case .failure(let code): return refuse(request: request, code.code)
         case .success(let read): items = read
         }
-        side.unacknowledged += 1
-        if side.unacknowledged >= LinkSession.unacknowledgedMax { link?.pauseReading() }
-        loop.relay.authority.post(.publish(reference, request: request, items))
+        began(body.count)
+        loop.relay.authority.post(.publish(reference, request: request, items, bytes: body.count))
     }
 
-    func acknowledged(_ request: UInt32, _ results: [Frame.AckResult]) {
-        guard case .member(let side) = stage else { return }
-        side.unacknowledged -= 1
-        if side.unacknowledged == LinkSession.unacknowledgedMax / 2 { link?.resumeReading() }
-        send(.ack(request: request, results: results))
-        if wantsToClose { loop.closeIfQuiet(self) }
+    func acknowledged(_ request: UInt32, _ results: [Frame.AckResult], bytes: Int) {
+        if case .member = stage { send(.ack(request: request, results: results)) }
+        settled(bytes)
     }
 
     func history(
@@ -152,16 +149,18 @@ extension LinkSession {
             case .beforeTime: .beforeTime(value)
             case .fromTime: .fromTime(value)
             }
+        began(0)
         loop.relay.reader.post(
             .history(reference, side.channel, request: request, question, limit: max(1, Int(limit))))
     }
 
     func historyCame(_ request: UInt32, _ segment: LogSegment?) {
+        defer { settled(0) }
         guard case .member(let side) = stage else { return }
         side.reader.isAwaitingHistory = false
         guard let segment else { return refuse(request: request, .internal) }
         side.reader.nextAnswer = HistoryAnswer(segment: segment)
-        side.reader.feed.feed(side.reader, loop)
+        loop.serveLater(side.reader)
     }
 
     func pageCame(_ page: LogSegment?, head: Int64) {
@@ -174,10 +173,12 @@ extension LinkSession {
             return side.reader.finishIfDone()
         }
         side.reader.page = page
-        side.reader.feed.feed(side.reader, loop)
+        loop.serveLater(side.reader)
     }
 
     func membersCame(_ request: UInt32, _ frame: Frame?) {
+        defer { settled(0) }
+        if case .ended = stage { return }
         guard let frame else { return refuse(request: request, .internal) }
         send(frame)
     }

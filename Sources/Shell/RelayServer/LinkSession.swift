@@ -42,13 +42,18 @@ final class LinkSession: LinkDelegate {
     private var questions = 0
     private var held: [Frame] = []
     private var heldBytes = 0
+    /// What other threads have been asked for this link and have not answered: how much, and how large.
+    private var pending = 0
+    private var pendingBytes = 0
+    private var isPaused = false
     /// A stopping relay closes it once nothing of it is under way.
     var wantsToClose = false
     /// What its client was told in DRAIN. Units: milliseconds.
     var drainDelay: UInt32 = 0
 
-    /// Beyond this many unanswered PUBLISH frames nothing more is read from the link until some are answered.
-    static let unacknowledgedMax = 256
+    /// Beyond these nothing more is read from the link until half of it is answered.
+    static let pendingMax = 256
+    static let pendingBytesMax = 256 << 10
     static let heldFramesMax = 64
     static let heldBytesMax = 64 << 10
 
@@ -97,6 +102,7 @@ final class LinkSession: LinkDelegate {
             ask(.record(channel), .recordGet(request: request))
         case (.control(let side), .recordPut(let request, let bytes)): putRecord(side, request, bytes)
         case (.control(let side), .membersGet(let request, let after, let limit)):
+            began(0)
             relay.reader.post(
                 .members(reference, side.channel, request: request, after: after, limit: Int(limit)))
         case (.control(let side), .direct(let body)): side.receive(body, self)
@@ -141,6 +147,7 @@ final class LinkSession: LinkDelegate {
 
     /// Ends the link with an ERROR about it.
     func refuse(_ code: LinkErrorCode, _ text: String = "", retryAfterMilliseconds: UInt32 = 0) {
+        if case .ended = stage { return }
         relay.counters.errors.add(1)
         leaveStage()
         stage = .ended
@@ -159,9 +166,41 @@ final class LinkSession: LinkDelegate {
 
     func send(_ frame: Frame) { link?.send(frame) }
 
-    func ask(_ command: LedgerCommand, _ question: AuthorityMessage.Question) {
-        relay.authority.post(.ask(reference, command, question))
+    /// News that a client can also ask for: left out while much waits for it already.
+    func sendNews(_ element: [UInt8]) {
+        if let link, link.queuedBytes + element.count < Link.queueBytesMax / 2 { sendDirect(element) }
     }
+
+    // MARK: Asking other threads
+
+    func ask(_ command: LedgerCommand, _ question: AuthorityMessage.Question, bytes: Int = 0) {
+        began(bytes)
+        relay.authority.post(.ask(reference, command, question, bytes: bytes))
+    }
+
+    /// Counts what is asked, and stops reading where it is too much.
+    func began(_ bytes: Int) {
+        pending += 1
+        pendingBytes += bytes
+        guard pending >= LinkSession.pendingMax || pendingBytes >= LinkSession.pendingBytesMax else { return }
+        isPaused = true
+        link?.pauseReading()
+    }
+
+    /// Counts an answer.
+    func settled(_ bytes: Int) {
+        pending -= 1
+        pendingBytes -= bytes
+        precondition(pending >= 0 && pendingBytes >= 0, "an answer belongs to a question")
+        if isPaused, pending <= LinkSession.pendingMax / 2, pendingBytes <= LinkSession.pendingBytesMax / 2 {
+            isPaused = false
+            link?.resumeReading()
+        }
+        if wantsToClose { loop.closeIfQuiet(self) }
+    }
+
+    /// Nothing of it is under way.
+    var isQuiet: Bool { pending == 0 }
 
     private func leaveStage() {
         switch stage {
@@ -234,7 +273,8 @@ final class LinkSession: LinkDelegate {
         }
         ask(
             .putRecord(LedgerCommand.PutRecord(owner: side.owner, record: record)),
-            .recordPut(request: request))
+            .recordPut(request: request),
+            bytes: bytes.count)
     }
 }
 

@@ -83,8 +83,10 @@ final class RelayLoop {
     private func handle(_ message: LoopMessage) {
         switch message {
         case .accepted(let descriptor, let address): accept(FileDescriptor(owning: descriptor), address)
-        case .reply(let link, let question, let reply): sessions[link.number]?.answered(question, reply)
-        case .acked(let link, let request, let results): sessions[link.number]?.acknowledged(request, results)
+        case .reply(let link, let question, let reply, let bytes):
+            sessions[link.number]?.answered(question, reply, bytes: bytes)
+        case .acked(let link, let request, let results, let bytes):
+            sessions[link.number]?.acknowledged(request, results, bytes: bytes)
         case .close(let link, let code): sessions[link.number]?.refuse(code)
         case .appended(let channel, let segment): append(channel, segment)
         case .erased(let channel, let through): feeds[channel]?.erase(through)
@@ -207,13 +209,7 @@ final class RelayLoop {
     /// Feeds readers for a slice of time; what is left comes after a look at the sockets.
     private func serve() {
         let deadline = Clock.monotonicNanoseconds() + RelayLoop.sliceNanoseconds
-        var later: ContiguousArray<MemberReader> = []
-        swap(&later, &readersLater)
-        for reader in later {
-            reader.isServedLater = false
-            // The link may have gone meanwhile.
-            if reader.index >= 0 { reader.feed.feed(reader, self) }
-        }
+        serveReaders(until: deadline)
         var feeds: ContiguousArray<ChannelFeed> = []
         swap(&feeds, &unserved)
         for feed in feeds {
@@ -224,6 +220,20 @@ final class RelayLoop {
             }
         }
         if !unserved.isEmpty || !readersLater.isEmpty { loop.wake() }
+    }
+
+    private func serveReaders(until deadline: UInt64) {
+        var later: ContiguousArray<MemberReader> = []
+        swap(&later, &readersLater)
+        var served = 0
+        for reader in later {
+            if served % 4 == 3, Clock.monotonicNanoseconds() >= deadline { break }
+            served += 1
+            reader.isServedLater = false
+            // The link may have gone meanwhile.
+            if reader.index >= 0 { reader.feed.feed(reader, self) }
+        }
+        if served < later.count { readersLater.insert(contentsOf: later[served...], at: 0) }
     }
 
     // MARK: What happened
@@ -238,7 +248,7 @@ final class RelayLoop {
         case .memberJoined(let channel, let member):
             guard let owners = controls[channel] else { return }
             let element = RelayEvents.newMember(member)
-            for session in owners { session.sendDirect(element) }
+            for session in owners { session.sendNews(element) }
         case .membershipEnded(let channel, let member, let code):
             guard let feed = feeds[channel] else { return }
             for reader in feed.readers where reader.member == member { end(reader, feed, code) }
@@ -287,7 +297,7 @@ final class RelayLoop {
 
     /// Closes a link of a stopping relay once nothing of it is under way.
     func closeIfQuiet(_ session: LinkSession) {
-        if case .member(let side) = session.stage, side.unacknowledged > 0 { return }
+        guard session.isQuiet else { return }
         session.refuse(.draining, retryAfterMilliseconds: session.drainDelay)
     }
 

@@ -23,14 +23,14 @@ struct ControlReference: Hashable, Sendable {
     let command: ControlCommand
 }
 
-/// To the one writer.
+/// To the one writer. `bytes` come back with the answer: the asker counts what is under way.
 enum AuthorityMessage: Sendable {
     /// The first: who the loops are.
     case begin(RelayShared, [Mailbox<LoopMessage>])
     /// Something that has one reply of the ledger.
-    case ask(LinkReference, LedgerCommand, Question)
+    case ask(LinkReference, LedgerCommand, Question, bytes: Int)
     /// A PUBLISH body, already checked as far as its bytes go.
-    case publish(LinkReference, request: UInt32, [PublishItem])
+    case publish(LinkReference, request: UInt32, [PublishItem], bytes: Int)
     /// A member's proof of key was good: the link counts among the member's links.
     case linked(LinkReference, ChannelID, MemberID)
     /// A link that was `linked` is gone.
@@ -70,8 +70,8 @@ enum ReaderMessage: Sendable {
 enum LoopMessage: Sendable {
     /// A connection that loop 0 accepted for this one; who gets the message owns the descriptor.
     case accepted(descriptor: Int32, SocketAddress?)
-    case reply(LinkReference, AuthorityMessage.Question, LedgerReply)
-    case acked(LinkReference, request: UInt32, [Frame.AckResult])
+    case reply(LinkReference, AuthorityMessage.Question, LedgerReply, bytes: Int)
+    case acked(LinkReference, request: UInt32, [Frame.AckResult], bytes: Int)
     /// Close a link for a reason that another thread found.
     case close(LinkReference, LinkErrorCode)
 

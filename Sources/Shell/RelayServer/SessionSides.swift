@@ -79,8 +79,6 @@ final class MemberSide {
     /// The key that the proof was checked with: what the member publishes is signed with it.
     let key: PublicKey
     let reader: MemberReader
-    /// PUBLISH frames whose ACK is still to come.
-    var unacknowledged = 0
 
     init(channel: ChannelID, key: PublicKey, reader: MemberReader) {
         self.channel = channel
