@@ -113,7 +113,7 @@ let package = Package(
         tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests(
             "Shell", "ChannelClientTests",
-            ["ChannelClient", "RelayServer", "OperatorCommands", "Operations", "PosixKit", "ChannelWire", "SodiumCrypto"]),
+            ["ChannelClient", "RelayServer", "OperatorCommands", "Operations", "PosixKit", "ChannelWire", "SodiumCrypto", "SQLiteKit"]),
         tests("Shell", "OwnerCommandsTests", ["OwnerCommands", "ChannelClient", "Operations"]),
         tests("Tidy", "TidyTests", ["ChannelWire"]),
     ]

@@ -2,7 +2,7 @@
 /// apart.
 ///
 /// Two findings. *Altered*: other bytes for the same author and message id than another relay delivered.
-/// *Withheld*: a relay delivered something before and something after a message, in the order of the others,
+/// *Withheld*: a relay delivered what comes before and what comes after a message in another relay's log,
 /// without explaining the hole, and has not delivered the message itself within the grace time.
 ///
 /// Bounded: the newest `windowMax` messages of a channel are compared.
@@ -28,11 +28,15 @@ package struct CopyComparison: Sendable {
     private struct Entry: Sendable {
         let key: Key
         let arrived: Int64
-        /// By relay: the digest of the bytes it delivered.
-        var copies: [String: [UInt8]]
+        var copies: [String: Copy]
         var reported: Set<String> = []
         /// Relays that explained a hole (gap, attach elsewhere) while this entry was open.
         var excused: Set<String> = []
+    }
+
+    private struct Copy: Sendable {
+        let digest: [UInt8]
+        let sequence: Int64
     }
 
     private var entries: [Entry] = []
@@ -44,18 +48,19 @@ package struct CopyComparison: Sendable {
         self.graceMilliseconds = graceMilliseconds
     }
 
-    /// A relay delivered a message; `digest` is over the author's exact bytes.
+    /// A relay delivered a message under a sequence of its log; `digest` is over the author's exact bytes.
     package mutating func delivered(
-        _ key: Key, relay: String, digest: [UInt8], nowMilliseconds: Int64
+        _ key: Key, relay: String, sequence: Int64, digest: [UInt8], nowMilliseconds: Int64
     ) -> Finding? {
+        let copy = Copy(digest: digest, sequence: sequence)
         guard let index = indexes[key] else {
-            append(Entry(key: key, arrived: nowMilliseconds, copies: [relay: digest]))
+            append(Entry(key: key, arrived: nowMilliseconds, copies: [relay: copy]))
             return nil
         }
         let at = index - removed
         guard entries[at].copies[relay] == nil else { return nil }
-        entries[at].copies[relay] = digest
-        let others = entries[at].copies.filter { $0.key != relay }
+        entries[at].copies[relay] = copy
+        let others = entries[at].copies.filter { $0.key != relay }.mapValues(\.digest)
         guard let apart = Self.standsApart(newcomer: relay, digest: digest, others: others) else {
             return nil
         }
@@ -80,24 +85,40 @@ package struct CopyComparison: Sendable {
     }
 
     /// What has been withheld for longer than the grace time and was not reported before.
+    ///
+    /// Cost: the window for each pair of relays.
     package mutating func overdue(nowMilliseconds: Int64) -> [Finding] {
-        var findings: [Finding] = []
         var relays: Set<String> = []
         for entry in entries { relays.formUnion(entry.copies.keys) }
+        var findings: [Finding] = []
         for relay in relays.sorted() {
-            guard let last = entries.lastIndex(where: { $0.copies[relay] != nil }),
-                let first = entries.firstIndex(where: { $0.copies[relay] != nil })
-            else { continue }
-            for at in first..<last {
-                let entry = entries[at]
-                guard entry.copies[relay] == nil, !entry.excused.contains(relay),
-                    nowMilliseconds - entry.arrived >= graceMilliseconds,
-                    entries[at].reported.insert("withheld " + relay).inserted
-                else { continue }
-                findings.append(.withheld(entry.key, relay: relay, others: entry.copies.keys.sorted()))
+            var missing: Set<Int> = []
+            for witness in relays where witness != relay {
+                missing.formUnion(passed(by: relay, witness: witness, nowMilliseconds: nowMilliseconds))
+            }
+            for at in missing.sorted() where entries[at].reported.insert("withheld " + relay).inserted {
+                findings.append(
+                    .withheld(entries[at].key, relay: relay, others: entries[at].copies.keys.sorted()))
             }
         }
         return findings
+    }
+
+    /// What `witness` delivered between two messages that both delivered, and `relay` did not.
+    private func passed(by relay: String, witness: String, nowMilliseconds: Int64) -> [Int] {
+        var log: [(at: Int, sequence: Int64)] = []
+        for (at, entry) in entries.enumerated() {
+            if let copy = entry.copies[witness] { log.append((at, copy.sequence)) }
+        }
+        log.sort { $0.sequence < $1.sequence }
+        guard let first = log.firstIndex(where: { entries[$0.at].copies[relay] != nil }),
+            let last = log.lastIndex(where: { entries[$0.at].copies[relay] != nil })
+        else { return [] }
+        return log[first...last].map(\.at).filter { at in
+            let entry = entries[at]
+            return entry.copies[relay] == nil && !entry.excused.contains(relay)
+                && nowMilliseconds - entry.arrived >= graceMilliseconds
+        }
     }
 
     /// How many messages are being compared.

@@ -2,8 +2,8 @@ package import ChannelWire
 
 /// Decides whether what a relay delivers is taken: as strictly as the relay itself had to.
 ///
-/// The relay is not trusted: binding, author's key, role and the duty to sign are checked again, before anything is
-/// stored. Source: docs/protocol/channel.md, “Elements” and the table of events.
+/// The relay is not trusted: binding, author's key, role and the duty to sign are checked again, before
+/// anything is stored. Source: docs/protocol/channel.md, “Elements” and the table of events.
 package struct MessageAdmission: Sendable {
     /// What is known of a member who is neither an owner nor a relay of the record.
     package struct KnownMember: Equatable, Sendable {
@@ -105,7 +105,8 @@ package struct MessageAdmission: Sendable {
             role = owners[id] != nil ? .owner : relays[id] != nil ? .relay : known?.role
             do throws(Refusal) {
                 signature = try check(
-                    inner, event.tag, of: id, key: owners[id] ?? relays[id] ?? known?.key, role: role, verify: verify)
+                    inner, event.tag, of: id, key: owners[id] ?? relays[id] ?? known?.key, role: role,
+                    verify: verify)
             } catch {
                 return .refuse(error)
             }

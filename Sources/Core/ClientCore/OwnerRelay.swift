@@ -46,7 +46,8 @@ package struct OwnerRelay: Equatable, Sendable {
         case ignore
     }
 
-    /// `x.grp.relay.acpt` came on the control link; `matches`: its link names this relay's identity and a fresh key.
+    /// `x.grp.relay.acpt` came on the control link; `matches`: its link names this relay's identity and a
+    /// fresh key.
     ///
     /// A repeated one, after a lost connection, sends the roster again and changes nothing.
     package mutating func acceptReceived(matches: Bool) -> AcceptAnswer {
@@ -88,8 +89,8 @@ package struct OwnerRelay: Equatable, Sendable {
 
     /// The relay stored a record; `hasEntry`: the record lists it.
     ///
-    /// Only an active relay becomes inactive by a record without it: the one that is still being taken in may simply
-    /// not be in this version yet.
+    /// Only an active relay becomes inactive by a record without it: the one that is still being taken in may
+    /// simply not be in this version yet.
     package mutating func recordStored(hasEntry: Bool) -> Change {
         switch status {
         case .accepted, .acknowledgedRoster:

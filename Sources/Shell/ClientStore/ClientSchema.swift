@@ -75,7 +75,8 @@ enum ClientSchema {
             PRIMARY KEY (channel, member_id)
         ) STRICT, WITHOUT ROWID;
 
-        -- Every published element once, however many relays deliver it. author is empty for the channel itself.
+        -- Every published element once, however many relays deliver it. author is empty for the channel
+        -- itself.
         CREATE TABLE event (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             channel INTEGER NOT NULL REFERENCES channel (id) ON DELETE CASCADE,
@@ -107,7 +108,8 @@ enum ClientSchema {
             edited INTEGER NOT NULL DEFAULT 0 CHECK (edited IN (0, 1)),
             deleted INTEGER NOT NULL DEFAULT 0 CHECK (deleted IN (0, 1))
         ) STRICT;
-        -- Within one second: what was fetched as history by its sequence, then what came live in the order of coming.
+        -- Within one second: what was fetched as history by its sequence, then what came live in the order of
+        -- coming.
         CREATE INDEX message_by_time ON message (channel, time, rank, event);
         CREATE INDEX message_by_id ON message (channel, message_id);
 

@@ -11,7 +11,10 @@ extension ClientStore {
 
     package func setProfileName(_ name: String) throws(ClientStoreError) {
         try run(
-            "INSERT INTO profile (one, display_name) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET display_name = excluded.display_name",
+            """
+            INSERT INTO profile (one, display_name) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET
+                display_name = excluded.display_name
+            """,
             [.text(name)])
     }
 
@@ -20,7 +23,10 @@ extension ClientStore {
     /// False where the name is taken.
     package func addRelay(_ relay: StoredRelay) throws(ClientStoreError) -> Bool {
         try run(
-            "INSERT INTO relay (name, address, identity, added_at) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING",
+            """
+            INSERT INTO relay (name, address, identity, added_at) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO
+                NOTHING
+            """,
             [.text(relay.name), .text(relay.address), .blob(relay.identity), .integer(relay.addedAt)]) > 0
     }
 
@@ -120,7 +126,8 @@ extension ClientStore {
     }
 
     private static let selectChannel = """
-        SELECT id, channel_id, local_name, role, state, root_secret, member_id, member_name, member_secret, record,
+        SELECT id, channel_id, local_name, role, state, root_secret, member_id, member_name,
+            member_secret, record,
             record_version, created_at
         FROM channel
         """
@@ -138,13 +145,19 @@ extension ClientStore {
 
     package func members(of channel: Int64) throws(ClientStoreError) -> [StoredMember] {
         try query(
-            "SELECT member_id, name, role, status, public_key, joined_at FROM member WHERE channel = ? ORDER BY member_id",
+            """
+            SELECT member_id, name, role, status, public_key, joined_at FROM member WHERE channel = ? ORDER
+                BY member_id
+            """,
             [.integer(channel)], Self.member)
     }
 
     package func member(_ memberID: [UInt8], of channel: Int64) throws(ClientStoreError) -> StoredMember? {
         try first(
-            "SELECT member_id, name, role, status, public_key, joined_at FROM member WHERE channel = ? AND member_id = ?",
+            """
+            SELECT member_id, name, role, status, public_key, joined_at FROM member WHERE channel = ? AND
+                member_id = ?
+            """,
             [.integer(channel), .blob(memberID)], Self.member)
     }
 
@@ -152,7 +165,8 @@ extension ClientStore {
     package func upsertMember(_ member: StoredMember, of channel: Int64) throws(ClientStoreError) {
         try run(
             """
-            INSERT INTO member (channel, member_id, name, role, status, public_key, joined_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO member (channel, member_id, name, role, status, public_key, joined_at) VALUES (?,
+                ?, ?, ?, ?, ?, ?)
             ON CONFLICT (channel, member_id) DO UPDATE SET name = excluded.name, role = excluded.role,
                 status = excluded.status, public_key = coalesce(public_key, excluded.public_key),
                 joined_at = coalesce(joined_at, excluded.joined_at)

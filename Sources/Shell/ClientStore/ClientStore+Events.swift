@@ -23,7 +23,8 @@ extension ClientStore {
             if let known { return known }
             try run(
                 """
-                INSERT INTO event (channel, author, message_id, tag, time, signature, own, digest, target, element)
+                INSERT INTO event (channel, author, message_id, tag, time, signature, own, digest, target,
+                    element)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
@@ -68,11 +69,11 @@ extension ClientStore {
     package func recentCopies(
         of channel: Int64, limit: Int
     ) throws(ClientStoreError) -> [(
-        author: [UInt8], messageID: [UInt8], relay: Int64, digest: [UInt8], arrivedAt: Int64
+        author: [UInt8], messageID: [UInt8], relay: Int64, digest: [UInt8], sequence: Int64, arrivedAt: Int64
     )] {
         try query(
             """
-            SELECT e.author, e.message_id, c.relay, c.digest, c.arrived_at
+            SELECT e.author, e.message_id, c.relay, c.digest, c.sequence, c.arrived_at
             FROM (SELECT id, author, message_id FROM event WHERE channel = ? ORDER BY id DESC LIMIT ?) AS e
             JOIN copy AS c ON c.event = e.id
             ORDER BY e.id, c.arrived_at, c.relay
@@ -81,16 +82,9 @@ extension ClientStore {
         ) {
             (
                 author: $0.blob(0), messageID: $0.blob(1), relay: $0.int64(2), digest: $0.blob(3),
-                arrivedAt: $0.int64(4)
+                sequence: $0.int64(4), arrivedAt: $0.int64(5)
             )
         }
-    }
-
-    /// The lowest sequence that a relay delivered, and where it is 0: none.
-    package func lowestSequence(of relay: Int64) throws(ClientStoreError) -> Int64 {
-        try first("SELECT min(sequence) FROM copy WHERE relay = ? AND sequence > 0", [.integer(relay)]) {
-            $0.int64(0)
-        } ?? 0
     }
 
     // MARK: Messages
@@ -99,17 +93,20 @@ extension ClientStore {
         event: Int64, channel: Int64, author: [UInt8], messageID: [UInt8], authorName: String, asGroup: Bool,
         time: Int64, contentType: String, text: String, signature: String, historySequence: Int64? = nil
     ) throws(ClientStoreError) {
-        // Times are whole seconds. What is fetched as history is older than what came live in the same second.
+        // Times are whole seconds. What is fetched as history is older than what came live in the same
+        // second.
         let rank = historySequence.map { $0 - (1 << 40) } ?? event
         try run(
             """
-            INSERT INTO message (event, channel, author, message_id, author_name, as_group, time, rank, content_type,
+            INSERT INTO message (event, channel, author, message_id, author_name, as_group, time, rank,
+                content_type,
                 text, signature)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event) DO NOTHING
             """,
             [
                 .integer(event), .integer(channel), .blob(author), .blob(messageID), .text(authorName),
-                SQLiteValue(asGroup), .integer(time), .integer(rank), .text(contentType), .text(text), .text(signature),
+                SQLiteValue(asGroup), .integer(time), .integer(rank), .text(contentType), .text(text),
+                .text(signature),
             ])
     }
 
@@ -185,7 +182,8 @@ extension ClientStore {
     }
 
     private static let selectMessage = """
-        SELECT m.event, m.channel, m.author, m.message_id, m.author_name, m.as_group, m.time, m.content_type, m.text,
+        SELECT m.event, m.channel, m.author, m.message_id, m.author_name, m.as_group, m.time,
+            m.content_type, m.text,
             m.signature, m.edited, m.deleted, e.own, m.rank
         FROM message AS m JOIN event AS e ON e.id = m.event
         """
@@ -203,7 +201,9 @@ extension ClientStore {
 extension ClientStore {
     /// The sequence under which a relay delivered or took an event.
     package func sequence(of event: Int64, relay: Int64) throws(ClientStoreError) -> Int64? {
-        try first("SELECT sequence FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]) {
+        try first(
+            "SELECT sequence FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]
+        ) {
             $0.int64(0)
         }
     }

@@ -70,7 +70,8 @@ extension ClientStore {
                 }
             try run(
                 """
-                UPDATE outbox SET state = ?, sequence = ?, code = ?, attempts = ?, last_error = ?, next_try_ms = ?
+                UPDATE outbox SET state = ?, sequence = ?, code = ?, attempts = ?, last_error = ?,
+                    next_try_ms = ?
                 WHERE event = ? AND relay = ?
                 """,
                 [
@@ -107,7 +108,8 @@ extension ClientStore {
     }
 
     private static let selectOutbox = """
-        SELECT o.event, e.channel, o.relay, e.message_id, e.tag, e.target, e.element, o.state, o.sequence, o.code,
+        SELECT o.event, e.channel, o.relay, e.message_id, e.tag, e.target, e.element, o.state, o.sequence,
+            o.code,
             o.attempts, o.last_error, o.next_try_ms, o.queued_at
         FROM outbox AS o JOIN event AS e ON e.id = o.event
         """
@@ -145,13 +147,36 @@ extension ClientStore {
         of channel: Int64, after: Int64, limit: Int
     ) throws(ClientStoreError) -> [StoredJournalEntry] {
         try query(
-            "SELECT id, channel, kind, event, detail, at FROM journal WHERE channel = ? AND id > ? ORDER BY id LIMIT ?",
+            """
+            SELECT id, channel, kind, event, detail, at FROM journal WHERE channel = ? AND id > ? ORDER BY
+                id LIMIT ?
+            """,
             [.integer(channel), .integer(after), .integer(Int64(limit))]
         ) {
             StoredJournalEntry(
                 id: $0.int64(0), channel: $0.int64(1), kind: $0.text(2), event: $0.int64OrNil(3),
                 detail: $0.textOrNil(4), at: $0.int64(5))
         }
+    }
+
+    /// Whether the journal of a channel holds an entry with this text already.
+    package func journalHolds(_ kind: String, detail: String, of channel: Int64) throws(ClientStoreError)
+        -> Bool
+    {
+        try first(
+            "SELECT 1 FROM journal WHERE channel = ? AND kind = ? AND detail = ? LIMIT 1",
+            [.integer(channel), .text(kind), .text(detail)]
+        ) { _ in true } ?? false
+    }
+
+    /// The entries of one kind in a channel's journal, newest first.
+    package func journal(
+        of channel: Int64, kind: String, limit: Int
+    ) throws(ClientStoreError) -> [String] {
+        try query(
+            "SELECT detail FROM journal WHERE channel = ? AND kind = ? ORDER BY id DESC LIMIT ?",
+            [.integer(channel), .text(kind), .integer(Int64(limit))]
+        ) { $0.text(0) }
     }
 
     /// The last position of a channel's journal; 0 where it is empty.
@@ -165,7 +190,8 @@ extension ClientStore {
     {
         let first = try first(
             """
-            SELECT min(id) FROM (SELECT id FROM journal WHERE channel = ? AND kind = 'message' ORDER BY id DESC LIMIT ?)
+            SELECT min(id) FROM (SELECT id FROM journal WHERE channel = ? AND kind = 'message' ORDER BY id
+                DESC LIMIT ?)
             """,
             [.integer(channel), .integer(Int64(count))]
         ) { $0.int64OrNil(0) }

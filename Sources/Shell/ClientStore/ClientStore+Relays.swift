@@ -7,13 +7,15 @@ extension ClientStore {
     ///
     /// Returns: nil where the relay is listed already, by identity or member id, in whatever status.
     package func insertChannelRelay(
-        channel: Int64, name: String, memberID: [UInt8], identity: [UInt8], address: String, relayKey: [UInt8]? = nil,
+        channel: Int64, name: String, memberID: [UInt8], identity: [UInt8], address: String,
+        relayKey: [UInt8]? = nil,
         relayLink: String? = nil, relay: OwnerRelay = .init(), now: Int64
     ) throws(ClientStoreError) -> StoredChannelRelay? {
         try write { () throws(ClientStoreError) -> StoredChannelRelay? in
             let inserted = try run(
                 """
-                INSERT INTO channel_relay (channel, name, member_id, identity, address, relay_key, relay_link, status,
+                INSERT INTO channel_relay (channel, name, member_id, identity, address, relay_key,
+                    relay_link, status,
                     member_status, reason, since)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
                 """,
@@ -52,7 +54,8 @@ extension ClientStore {
             try run(
                 "UPDATE channel_relay SET status = ?, member_status = ?, reason = ?, since = ? WHERE id = ?",
                 [
-                    .text(relay.status.rawValue), .text(relay.memberStatus.rawValue), SQLiteValue(relay.reason),
+                    .text(relay.status.rawValue), .text(relay.memberStatus.rawValue),
+                    SQLiteValue(relay.reason),
                     .integer(relay.status == row.relay.status ? row.since : now), .integer(id),
                 ])
             try appendHistory(id, relay, now: now)
@@ -64,7 +67,8 @@ extension ClientStore {
         _ id: Int64, key: [UInt8], link: String
     ) throws(ClientStoreError) {
         try run(
-            "UPDATE channel_relay SET relay_key = ?, relay_link = ? WHERE id = ?", [.blob(key), .text(link), .integer(id)])
+            "UPDATE channel_relay SET relay_key = ?, relay_link = ? WHERE id = ?",
+            [.blob(key), .text(link), .integer(id)])
     }
 
     package func setRelayAddress(_ id: Int64, _ address: String) throws(ClientStoreError) {
@@ -83,7 +87,8 @@ extension ClientStore {
     }
 
     package func setRelayError(_ id: Int64, _ text: String?) throws(ClientStoreError) {
-        try run("UPDATE channel_relay SET last_error = ? WHERE id = ? AND last_error IS NOT ?",
+        try run(
+            "UPDATE channel_relay SET last_error = ? WHERE id = ? AND last_error IS NOT ?",
             [SQLiteValue(text), .integer(id), SQLiteValue(text)])
     }
 
@@ -95,7 +100,10 @@ extension ClientStore {
     /// What a relay's status has been, oldest first.
     package func relayHistory(_ id: Int64) throws(ClientStoreError) -> [StoredStatusChange] {
         try query(
-            "SELECT status, member_status, reason, at FROM channel_relay_history WHERE channel_relay = ? ORDER BY id",
+            """
+            SELECT status, member_status, reason, at FROM channel_relay_history WHERE channel_relay = ?
+                ORDER BY id
+            """,
             [.integer(id)]
         ) {
             StoredStatusChange(
@@ -113,13 +121,15 @@ extension ClientStore {
         }
     }
 
-    /// Keeps a position: within one epoch it only ever rises, so that two processes cannot pull each other back.
+    /// Keeps a position: within one epoch it only ever rises, so that two processes cannot pull each other
+    /// back.
     package func setCursor(_ cursor: DeliveryCursor, of relay: Int64) throws(ClientStoreError) {
         try run(
             """
             INSERT INTO log_cursor (relay, epoch, position) VALUES (?, ?, ?)
             ON CONFLICT (relay) DO UPDATE SET
-                position = CASE WHEN epoch = excluded.epoch THEN max(position, excluded.position) ELSE excluded.position END,
+                position = CASE WHEN epoch = excluded.epoch THEN max(position, excluded.position) ELSE
+                    excluded.position END,
                 epoch = excluded.epoch
             """,
             [.integer(relay), .blob(cursor.epoch), .integer(cursor.position)])
@@ -127,7 +137,10 @@ extension ClientStore {
 
     private func appendHistory(_ id: Int64, _ relay: OwnerRelay, now: Int64) throws(ClientStoreError) {
         try run(
-            "INSERT INTO channel_relay_history (channel_relay, status, member_status, reason, at) VALUES (?, ?, ?, ?, ?)",
+            """
+            INSERT INTO channel_relay_history (channel_relay, status, member_status, reason, at) VALUES (?,
+                ?, ?, ?, ?)
+            """,
             [
                 .integer(id), .text(relay.status.rawValue), .text(relay.memberStatus.rawValue),
                 SQLiteValue(relay.reason), .integer(now),
@@ -135,18 +148,22 @@ extension ClientStore {
     }
 
     private static let selectRelay = """
-        SELECT id, channel, name, member_id, identity, address, relay_key, relay_link, status, member_status, reason,
+        SELECT id, channel, name, member_id, identity, address, relay_key, relay_link, status,
+            member_status, reason,
             since, joined, stored_version, last_error
         FROM channel_relay
         """
 
     private static func relay(_ row: Row) -> StoredChannelRelay {
         StoredChannelRelay(
-            id: row.int64(0), channel: row.int64(1), name: row.text(2), memberID: row.blob(3), identity: row.blob(4),
+            id: row.int64(0), channel: row.int64(1), name: row.text(2), memberID: row.blob(3),
+            identity: row.blob(4),
             address: row.text(5), relayKey: row.blobOrNil(6), relayLink: row.textOrNil(7),
             relay: OwnerRelay(
                 status: OwnerRelay.Status(rawValue: row.text(8)) ?? .inactive,
-                memberStatus: OwnerRelay.MemberStatus(rawValue: row.text(9)) ?? .left, reason: row.textOrNil(10)),
-            since: row.int64(11), joined: row.bool(12), storedVersion: row.int64(13), lastError: row.textOrNil(14))
+                memberStatus: OwnerRelay.MemberStatus(rawValue: row.text(9)) ?? .left,
+                reason: row.textOrNil(10)),
+            since: row.int64(11), joined: row.bool(12), storedVersion: row.int64(13),
+            lastError: row.textOrNil(14))
     }
 }

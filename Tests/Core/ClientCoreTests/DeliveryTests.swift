@@ -65,7 +65,8 @@ struct OutboxTests {
         entry.sent()
         entry.acknowledged(sequence: 9)
         #expect(entry.state == .accepted(sequence: 9))
-        entry.refused(code: 42, name: "signature-required", retry: .no, backoffMilliseconds: 1, nowMilliseconds: 1)
+        entry.refused(
+            code: 42, name: "signature-required", retry: .no, backoffMilliseconds: 1, nowMilliseconds: 1)
         entry.interrupted(reason: "closed", backoffMilliseconds: 1, nowMilliseconds: 1)
         #expect(entry.state == .accepted(sequence: 9))
         #expect(entry.attempts == 1)
@@ -84,16 +85,19 @@ struct OutboxTests {
     @Test("a refusal for good is final")
     func refused() {
         var entry = OutboxEntry()
-        entry.refused(code: 43, name: "not-permitted", retry: .no, backoffMilliseconds: 500, nowMilliseconds: 0)
+        entry.refused(
+            code: 43, name: "not-permitted", retry: .no, backoffMilliseconds: 500, nowMilliseconds: 0)
         #expect(entry.state == .refused(code: 43))
         entry.acknowledged(sequence: 1)
         #expect(entry.state == .refused(code: 43))
         #expect(!entry.isDue(nowMilliseconds: .max))
     }
 
-    @Test("retriable refusals wait, others end",
+    @Test(
+        "retriable refusals wait, others end",
         arguments: [
-            (UInt16(9), RetryAdvice.yes), (8, .yes), (10, .yes), (43, .no), (42, .no), (45, .no), (46, .no), (49, .no),
+            (UInt16(9), RetryAdvice.yes), (8, .yes), (10, .yes), (43, .no), (42, .no), (45, .no), (46, .no),
+            (49, .no),
             (31, .whenChanged), (21, .no), (23, .no),
         ])
     func adviceByCode(code: UInt16, advice: RetryAdvice) {
@@ -165,47 +169,78 @@ struct CopyComparisonTests {
     @Test("equal copies say nothing")
     func equal() {
         var comparison = CopyComparison(graceMilliseconds: 0)
-        #expect(comparison.delivered(Self.key(1), relay: "a", digest: [1], nowMilliseconds: 0) == nil)
-        #expect(comparison.delivered(Self.key(1), relay: "b", digest: [1], nowMilliseconds: 0) == nil)
+        #expect(
+            comparison.delivered(Self.key(1), relay: "a", sequence: Int64(1), digest: [1], nowMilliseconds: 0)
+                == nil)
+        #expect(
+            comparison.delivered(Self.key(1), relay: "b", sequence: Int64(1), digest: [1], nowMilliseconds: 0)
+                == nil)
         #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
     }
 
     @Test("of two different copies the later is named, of three the one alone", arguments: [false, true])
     func altered(first: Bool) {
         var comparison = CopyComparison(graceMilliseconds: 0)
-        _ = comparison.delivered(Self.key(1), relay: "a", digest: [first ? 2 : 1], nowMilliseconds: 0)
-        let second = comparison.delivered(Self.key(1), relay: "b", digest: [first ? 1 : 2], nowMilliseconds: 0)
+        _ = comparison.delivered(
+            Self.key(1), relay: "a", sequence: Int64(1), digest: [first ? 2 : 1], nowMilliseconds: 0)
+        let second = comparison.delivered(
+            Self.key(1), relay: "b", sequence: Int64(1), digest: [first ? 1 : 2], nowMilliseconds: 0)
         #expect(second == .altered(Self.key(1), relay: "b", others: ["a"]))
-        let third = comparison.delivered(Self.key(1), relay: "c", digest: [1], nowMilliseconds: 0)
+        let third = comparison.delivered(
+            Self.key(1), relay: "c", sequence: Int64(1), digest: [1], nowMilliseconds: 0)
         #expect(third == (first ? .altered(Self.key(1), relay: "a", others: ["b", "c"]) : nil))
     }
 
     @Test("a relay that went past a message is named after the grace time, once")
     func withheld() {
         var comparison = CopyComparison(graceMilliseconds: 100)
-        for n: UInt8 in 1...3 { _ = comparison.delivered(Self.key(n), relay: "a", digest: [n], nowMilliseconds: 0) }
-        _ = comparison.delivered(Self.key(1), relay: "b", digest: [1], nowMilliseconds: 0)
-        _ = comparison.delivered(Self.key(3), relay: "b", digest: [3], nowMilliseconds: 0)
+        for n: UInt8 in 1...3 {
+            _ = comparison.delivered(
+                Self.key(n), relay: "a", sequence: Int64(n), digest: [n], nowMilliseconds: 0)
+        }
+        _ = comparison.delivered(Self.key(1), relay: "b", sequence: Int64(1), digest: [1], nowMilliseconds: 0)
+        _ = comparison.delivered(Self.key(3), relay: "b", sequence: Int64(3), digest: [3], nowMilliseconds: 0)
         #expect(comparison.overdue(nowMilliseconds: 99).isEmpty)
-        #expect(comparison.overdue(nowMilliseconds: 100) == [.withheld(Self.key(2), relay: "b", others: ["a"])])
+        #expect(
+            comparison.overdue(nowMilliseconds: 100) == [.withheld(Self.key(2), relay: "b", others: ["a"])])
         #expect(comparison.overdue(nowMilliseconds: 200).isEmpty)
+    }
+
+    @Test("it is the order of the logs that counts, not that of coming")
+    func withheldWhoeverComesFirst() {
+        var comparison = CopyComparison(graceMilliseconds: 0)
+        for n: UInt8 in [1, 3] {
+            _ = comparison.delivered(
+                Self.key(n), relay: "b", sequence: Int64(n), digest: [n], nowMilliseconds: 0)
+        }
+        for n: UInt8 in 1...4 {
+            _ = comparison.delivered(
+                Self.key(n), relay: "a", sequence: Int64(n), digest: [n], nowMilliseconds: 0)
+        }
+        #expect(comparison.overdue(nowMilliseconds: 1) == [.withheld(Self.key(2), relay: "b", others: ["a"])])
     }
 
     @Test("a relay that is only behind, or began later, is not named")
     func behind() {
         var comparison = CopyComparison(graceMilliseconds: 0)
-        for n: UInt8 in 1...3 { _ = comparison.delivered(Self.key(n), relay: "a", digest: [n], nowMilliseconds: 0) }
-        _ = comparison.delivered(Self.key(2), relay: "b", digest: [2], nowMilliseconds: 0)
+        for n: UInt8 in 1...3 {
+            _ = comparison.delivered(
+                Self.key(n), relay: "a", sequence: Int64(n), digest: [n], nowMilliseconds: 0)
+        }
+        _ = comparison.delivered(Self.key(2), relay: "b", sequence: Int64(2), digest: [2], nowMilliseconds: 0)
         #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
     }
 
     @Test("a relay that explained a gap is not named for what was open then")
     func excused() {
         var comparison = CopyComparison(graceMilliseconds: 0)
-        for n: UInt8 in 1...3 { _ = comparison.delivered(Self.key(n), relay: "a", digest: [n], nowMilliseconds: 0) }
-        _ = comparison.delivered(Self.key(1), relay: "b", digest: [1], nowMilliseconds: 0)
+        for n: UInt8 in 1...3 {
+            _ = comparison.delivered(
+                Self.key(n), relay: "a", sequence: Int64(n), digest: [n], nowMilliseconds: 0)
+        }
+        _ = comparison.delivered(Self.key(1), relay: "b", sequence: Int64(1), digest: [1], nowMilliseconds: 0)
         comparison.excused(relay: "b")
-        _ = comparison.delivered(Self.key(3), relay: "b", digest: [3], nowMilliseconds: 0)
+        _ = comparison.delivered(Self.key(3), relay: "b", sequence: Int64(3), digest: [3], nowMilliseconds: 0)
         #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
     }
 
@@ -214,12 +249,16 @@ struct CopyComparisonTests {
         var comparison = CopyComparison(graceMilliseconds: 0)
         for n in 0..<(CopyComparison.windowMax + 10) {
             _ = comparison.delivered(
-                .init(author: [1], message: [UInt8(n >> 8), UInt8(n & 255)]), relay: "a", digest: [1], nowMilliseconds: 0)
+                .init(author: [1], message: [UInt8(n >> 8), UInt8(n & 255)]), relay: "a", sequence: Int64(n),
+                digest: [1],
+                nowMilliseconds: 0)
         }
         #expect(comparison.count == CopyComparison.windowMax)
         let last = CopyComparison.windowMax + 9
         let finding = comparison.delivered(
-            .init(author: [1], message: [UInt8(last >> 8), UInt8(last & 255)]), relay: "b", digest: [2], nowMilliseconds: 0)
+            .init(author: [1], message: [UInt8(last >> 8), UInt8(last & 255)]), relay: "b",
+            sequence: Int64(last), digest: [2],
+            nowMilliseconds: 0)
         #expect(finding != nil)
     }
 }
@@ -245,16 +284,22 @@ struct LeavePolicyTests {
     @Test("a sole owner stays; the own row is never counted")
     func soleOwner() {
         #expect(!LeavePolicy.mayLeave(own: [1], isOwner: true, members: []))
-        #expect(!LeavePolicy.mayLeave(own: [1], isOwner: true, members: [Member(id: [1], isOwner: true, isCurrent: true)]))
         #expect(
-            !LeavePolicy.mayLeave(own: [1], isOwner: true, members: [Member(id: [2], isOwner: true, isCurrent: false)]))
+            !LeavePolicy.mayLeave(
+                own: [1], isOwner: true, members: [Member(id: [1], isOwner: true, isCurrent: true)]))
         #expect(
-            !LeavePolicy.mayLeave(own: [1], isOwner: true, members: [Member(id: [2], isOwner: false, isCurrent: true)]))
+            !LeavePolicy.mayLeave(
+                own: [1], isOwner: true, members: [Member(id: [2], isOwner: true, isCurrent: false)]))
+        #expect(
+            !LeavePolicy.mayLeave(
+                own: [1], isOwner: true, members: [Member(id: [2], isOwner: false, isCurrent: true)]))
     }
 
     @Test("with another current owner, or without being one, leaving is allowed")
     func others() {
-        #expect(LeavePolicy.mayLeave(own: [1], isOwner: true, members: [Member(id: [2], isOwner: true, isCurrent: true)]))
+        #expect(
+            LeavePolicy.mayLeave(
+                own: [1], isOwner: true, members: [Member(id: [2], isOwner: true, isCurrent: true)]))
         #expect(LeavePolicy.mayLeave(own: [1], isOwner: false, members: []))
     }
 }

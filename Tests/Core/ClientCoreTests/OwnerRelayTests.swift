@@ -35,7 +35,8 @@ struct OwnerRelayTests {
         ],
         .invited: [.acceptMatching: .accepted, .reject: .rejected, .leave: .inactive, .remove: .inactive],
         .accepted: [
-            .rosterAck: .acknowledgedRoster, .rosterAckError: .rejected, .recordWith: .active, .reject: .rejected,
+            .rosterAck: .acknowledgedRoster, .rosterAckError: .rejected, .recordWith: .active,
+            .reject: .rejected,
             .leave: .inactive, .remove: .inactive,
         ],
         .acknowledgedRoster: [
@@ -46,14 +47,17 @@ struct OwnerRelayTests {
         .rejected: [:],
     ]
 
-    @Test("every pair of status and event ends where the table says", arguments: Status.allCases, Event.allCases)
+    @Test(
+        "every pair of status and event ends where the table says", arguments: Status.allCases, Event.allCases
+    )
     func transitions(status: Status, event: Event) throws {
         var relay = OwnerRelay(status: status, memberStatus: status == .rejected ? .left : .invited)
         Self.apply(event, to: &relay)
         #expect(relay.status == Self.table[status]?[event] ?? status)
     }
 
-    @Test("a rejected relay stays rejected, its member left and its reason kept, whatever comes later",
+    @Test(
+        "a rejected relay stays rejected, its member left and its reason kept, whatever comes later",
         arguments: Event.allCases)
     func rejectedIsFinal(event: Event) {
         var relay = OwnerRelay(status: .invited)
@@ -63,7 +67,9 @@ struct OwnerRelayTests {
         #expect(relay == rejected)
     }
 
-    @Test("a reject makes the member left, from every status", arguments: Status.allCases.filter { $0 != .rejected })
+    @Test(
+        "a reject makes the member left, from every status",
+        arguments: Status.allCases.filter { $0 != .rejected })
     func rejectMakesLeft(status: Status) {
         var relay = OwnerRelay(status: status)
         #expect(relay.rejectReceived(reason: "no") == .changed)
@@ -106,7 +112,8 @@ struct OwnerRelayTests {
         #expect(relay.status == .accepted)
     }
 
-    @Test("only relays that acknowledged the roster or are active are publishable",
+    @Test(
+        "only relays that acknowledged the roster or are active are publishable",
         arguments: Status.allCases)
     func publishable(status: Status) {
         #expect(OwnerRelay(status: status).isPublishable == [.acknowledgedRoster, .active].contains(status))
@@ -128,14 +135,18 @@ struct RelayRosterTests {
 
     @Test("a listed relay is refused, whatever its status", arguments: OwnerRelay.Status.allCases)
     func listed(status: OwnerRelay.Status) {
-        var roster = RelayRoster(rows: [.init(memberID: [1], identity: Self.key(1), relay: .init(status: status))])
+        var roster = RelayRoster(rows: [
+            .init(memberID: [1], identity: Self.key(1), relay: .init(status: status))
+        ])
         #expect(roster.add(memberID: [2], identity: Self.key(1)) == .alreadyListed(status))
         #expect(roster.rows.count == 1)
     }
 
     @Test("a removed relay can be added again and starts as new")
     func removedThenAdded() {
-        var roster = RelayRoster(rows: [.init(memberID: [1], identity: Self.key(1), relay: .init(status: .rejected))])
+        var roster = RelayRoster(rows: [
+            .init(memberID: [1], identity: Self.key(1), relay: .init(status: .rejected))
+        ])
         #expect(roster.remove(identity: Self.key(1))?.relay.status == .rejected)
         #expect(roster.add(memberID: [2], identity: Self.key(1)) == .added)
         #expect(roster.rows.first?.relay.status == .new)
@@ -153,7 +164,9 @@ struct RelayRosterTests {
         let statuses: [OwnerRelay.Status] = [.active, .rejected, .acknowledgedRoster, .accepted, .inactive]
         let roster = RelayRoster(
             rows: statuses.enumerated().map {
-                .init(memberID: [UInt8($0.offset)], identity: Self.key(UInt8($0.offset)), relay: .init(status: $0.element))
+                .init(
+                    memberID: [UInt8($0.offset)], identity: Self.key(UInt8($0.offset)),
+                    relay: .init(status: $0.element))
             })
         #expect(roster.publishable.map(\.memberID) == [[0], [2]])
     }
@@ -168,8 +181,12 @@ struct ChannelNamingTests {
         #expect(ChannelNaming.localName(for: "news", taken: ["news", "news_1"]) == "news_2")
     }
 
-    @Test("what people write around a name is taken away",
-        arguments: [("news", "news"), ("#news", "news"), ("#'my news'", "my news"), ("'my news'", "my news"), ("#'", "'")])
+    @Test(
+        "what people write around a name is taken away",
+        arguments: [
+            ("news", "news"), ("#news", "news"), ("#'my news'", "my news"), ("'my news'", "my news"),
+            ("#'", "'"),
+        ])
     func plain(typed: String, name: String) {
         #expect(ChannelNaming.plain(typed) == name)
     }

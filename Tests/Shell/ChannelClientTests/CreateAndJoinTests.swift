@@ -116,7 +116,11 @@ struct CreateAndJoinTests {
         let events = alice.client.events
         try late.start()
         _ = try await events.first { event in
-            if case .outboxUpdated(receipt.messageID, "news", let part) = event, part.isAccepted { true } else { nil }
+            if case .outboxUpdated(receipt.messageID, "news", let part) = event, part.isAccepted {
+                true
+            } else {
+                nil
+            }
         }
         #expect(try await alice.client.outbox().isEmpty)
         #expect(try await alice.client.receipt(of: receipt.messageID, in: "news").isComplete)

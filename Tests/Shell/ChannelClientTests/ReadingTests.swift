@@ -16,7 +16,10 @@ struct ReadingTests {
         await bob.client.shutdown()
         for text in ["2", "3"] { _ = try await alice.client.publish(text, to: "news") }
         let again = try bob.another(background: .none)
-        #expect(try await again.follow("news", since: .after(position)).items(2).map(\.line) == ["message 2", "message 3"])
+        #expect(
+            try await again.follow("news", since: .after(position)).items(2).map(\.line) == [
+                "message 2", "message 3",
+            ])
         #expect(try await again.messages(in: "news").map(\.text) == ["1", "2", "3"])
         await again.shutdown()
     }
@@ -67,8 +70,12 @@ struct ReadingTests {
             return nil
         }
         #expect(await code { _ = try await bob.client.publish("no", to: "news") } == .notPermitted)
-        #expect(await code { _ = try await bob.client.edit(posted.messageID, in: "news", to: "no") } == .notPermitted)
-        #expect(await code { _ = try await bob.client.deleteMessage(posted.messageID, in: "news") } == .notPermitted)
+        #expect(
+            await code { _ = try await bob.client.edit(posted.messageID, in: "news", to: "no") }
+                == .notPermitted)
+        #expect(
+            await code { _ = try await bob.client.deleteMessage(posted.messageID, in: "news") }
+                == .notPermitted)
         #expect(await code { _ = try await bob.client.addRelays(["r0"], to: "news") } == .notOwner)
         #expect(await code { _ = try await bob.client.deleteChannel("news") } == .notOwner)
         #expect(await code { _ = try await bob.client.join(link: creation.link) } == .alreadyMember)
@@ -148,7 +155,11 @@ struct ReadingTests {
         let events = bob.client.events
         _ = try await alice.client.setChannel("news", name: "olds", description: "yesterday")
         _ = try await events.first { event in
-            if case .recordUpdated("news", let version) = event, version > creation.channel.recordVersion { true } else { nil }
+            if case .recordUpdated("news", let version) = event, version > creation.channel.recordVersion {
+                true
+            } else {
+                nil
+            }
         }
         let channel = try await bob.client.channel(named: "news")
         #expect(channel.displayName == "olds" && channel.description == "yesterday" && channel.name == "news")
@@ -161,6 +172,8 @@ struct ReadingTests {
         let creation = try await alice.create("news", on: [relay])
         let other = try alice.another()
         let stream = other.follow("news")
+        // The stream has begun once a later call of the same client is answered.
+        _ = try await other.channels()
         async let one = alice.client.publish("one", to: "news")
         async let two = other.publish("two", to: "news")
         let receipts = [try await one, try await two]

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("Relays that leave, are removed, come back", .serialized)
 struct RelayRuleTests {
-    @Test("an operator who leaves makes the relay rejected and its member left, in one event; readers let go of it")
+    @Test(
+        "an operator who leaves makes the relay rejected and its member left; readers let go of it"
+    )
     func operatorLeaves() async throws {
         let relays = [try TestRelay(), try TestRelay()]
         let alice = try await Person("alice", background: .always)
@@ -14,7 +16,8 @@ struct RelayRuleTests {
 
         #expect(relays[0].operate("leave", "#news") == .ok)
         let rejected = try await owner.first { event in
-            if case .groupRelayUpdated(let channel, let member, let relay) = event, relay.status == .rejected {
+            if case .groupRelayUpdated(let channel, let member, let relay) = event, relay.status == .rejected
+            {
                 (channel, member, relay)
             } else {
                 nil
@@ -25,7 +28,11 @@ struct RelayRuleTests {
         #expect(rejected.2.memberStatus == .left && rejected.2.reason == "rejoin_rejected")
         // The owner publishes a record without it, and the reader follows.
         _ = try await reader.first { event in
-            if case .groupRelayUpdated(_, _, let relay) = event, relay.status == .inactive { true } else { nil }
+            if case .groupRelayUpdated(_, _, let relay) = event, relay.status == .inactive {
+                true
+            } else {
+                nil
+            }
         }
         _ = try await alice.client.synchronize()
         let receipt = try await alice.client.publish("on one", to: "news")
@@ -46,7 +53,9 @@ struct RelayRuleTests {
         #expect(found[0].memberStatus == .left)
     }
 
-    @Test("a rejected relay cannot be added while it is listed; removed and added again it still refuses, until it allows")
+    @Test(
+        "a rejected relay cannot be added while listed; removed and added again it refuses until it allows"
+    )
     func rejectedAllowed() async throws {
         let relays = [try TestRelay(), try TestRelay()]
         let alice = try await Person("alice")
@@ -54,14 +63,17 @@ struct RelayRuleTests {
         relays[0].operate("leave", "#news")
         _ = try await alice.client.synchronize()
 
-        await #expect(throws: ChannelClientError.self) { try await alice.client.addRelays(["r0"], to: "news") }
+        await #expect(throws: ChannelClientError.self) {
+            try await alice.client.addRelays(["r0"], to: "news")
+        }
         _ = try await alice.client.removeRelay("r0", from: "news")
         let refused = try await alice.client.addRelays(["r0"], to: "news")
         #expect(refused == [RelayOutcome(relay: "r0", result: .rejected("rejoin_rejected"))])
 
         #expect(relays[0].operate("allow", "#news") == .ok)
         _ = try await alice.client.synchronize()
-        #expect(try await alice.client.channelRelays(of: "news").first { $0.name == "r0" }?.status == .rejected)
+        #expect(
+            try await alice.client.channelRelays(of: "news").first { $0.name == "r0" }?.status == .rejected)
 
         _ = try await alice.client.removeRelay("r0", from: "news")
         let taken = try await alice.client.addRelays(["r0"], to: "news")
@@ -111,7 +123,11 @@ struct RelayRuleTests {
         #expect(try await alice.client.addRelays(["second"], to: "news").map(\.result) == [.active])
         // Two links open: the reader knew only one relay.
         _ = try await events.first { event in
-            if case .connectionChanged("news", let relay, true, _) = event, relay != "127.0.0.1" { relay } else { nil }
+            if case .connectionChanged("news", let relay, true, _) = event, relay != "127.0.0.1" {
+                relay
+            } else {
+                nil
+            }
         }
         let stream = bob.client.follow("news")
         relays[0].stop()
@@ -136,7 +152,11 @@ struct RelayRuleTests {
         let status: RelayStatus = try await events.first { event in
             if case .groupRelayUpdated(_, _, let relay) = event, relay.name == "r1",
                 relay.status == .active || relay.status == .rejected
-            { relay.status } else { nil }
+            {
+                relay.status
+            } else {
+                nil
+            }
         }
         #expect(status == (accepts ? .active : .rejected))
     }

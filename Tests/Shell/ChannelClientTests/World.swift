@@ -1,6 +1,6 @@
 import ChannelClient
-import OperatorCommands
 import Operations
+import OperatorCommands
 import PosixKit
 import RelayServer
 import Testing
@@ -50,14 +50,19 @@ final class TestRelay {
 
     private static var log: Log {
         Log(
-            format: .text, minimum: .error, underJournal: true, colour: false, repetition: Log.Repetition(burst: 1000),
+            format: .text, minimum: .error, underJournal: true, colour: false,
+            repetition: Log.Repetition(burst: 1000),
             now: { Clock.nowMilliseconds() }, sink: { _ in })
     }
 
     static func remove(_ path: String) {
         for name in (try? Posix.list(path)) ?? [] {
             let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true { remove(inner) } else { try? Posix.removeFile(inner) }
+            if Posix.status(inner)?.isDirectory == true {
+                remove(inner)
+            } else {
+                try? Posix.removeFile(inner)
+            }
         }
         _ = Posix.removeDirectory(path)
     }
@@ -95,12 +100,15 @@ final class Person: Sendable {
     }
 
     /// A channel on relays, which get the names `r0`, `r1` …
-    func create(_ name: String, on relays: [TestRelay], signMessages: Bool = true) async throws -> ChannelCreation {
+    func create(_ name: String, on relays: [TestRelay], signMessages: Bool = true) async throws
+        -> ChannelCreation
+    {
         for (index, relay) in relays.enumerated() {
             try await client.addRelay(name: "r\(index)", address: relay.address)
         }
         return try await client.createChannel(
-            name: name, relays: relays.indices.map { "r\($0)" }, signMessages: signMessages, timeout: .seconds(20))
+            name: name, relays: relays.indices.map { "r\($0)" }, signMessages: signMessages,
+            timeout: .seconds(20))
     }
 }
 

@@ -1,15 +1,16 @@
 /// The client library: create channels, rule their relays, publish, subscribe.
 ///
-/// One instance owns one home directory's network activity on one background thread; several processes may use the
-/// same home at once. Every call may be made from any task. Times without a unit in their name are `Duration`; a call
-/// never takes longer than its `timeout`. Channels are named as people type them: `news`, `#news`, `#'my news'`, or
-/// the channel id; relays by their name in the address book.
+/// One instance owns one home directory's network activity on one background thread; several processes may
+/// use the same home at once. Every call may be made from any task. Times without a unit in their name are
+/// `Duration`; a call never takes longer than its `timeout`. Channels are named as people type them: `news`,
+/// `#news`, `#'my news'`, or the channel id; relays by their name in the address book.
 public final class ChannelClient: Sendable {
     /// How a client behaves.
     public struct Options: Sendable {
         /// What the client does on its own while no call asks for anything.
         public enum Background: Sendable {
-            /// Retries the outbox and waiting invitations, and keeps links only for ``ChannelClient/follow(_:since:)``.
+            /// Retries the outbox and waiting invitations, and keeps links only for
+            /// ``ChannelClient/follow(_:since:)``.
             case whenNeeded
             /// Keeps every channel connected; for programs that run all day.
             case always
@@ -41,8 +42,8 @@ public final class ChannelClient: Sendable {
     /// Opens (and creates, where it is missing) the home directory and its database.
     ///
     /// Shape: `<home>/client.db`, the directory with mode 0700 and the files with 0600.
-    /// Throws: `home-foreign`, `home-too-new`, `home-corrupt`, `home-not-writable`, `permission-denied`, `home-busy`,
-    /// `disk-full`, `input-output`.
+    /// Throws: `home-foreign`, `home-too-new`, `home-corrupt`, `home-not-writable`, `permission-denied`,
+    /// `home-busy`, `disk-full`, `input-output`.
     public init(home: String, options: Options = .init()) throws(ChannelClientError) {
         self.home = home
         self.engine = try EngineHandle.start(home: home, options: options)
@@ -57,7 +58,8 @@ public final class ChannelClient: Sendable {
         engine.abandon()
     }
 
-    /// A new stream of everything that happens from now on; the newest 1024 events are kept for a slow reader.
+    /// A new stream of everything that happens from now on; the newest 1024 events are kept for a slow
+    /// reader.
     public var events: AsyncStream<ClientEvent> { engine.events() }
 
     // MARK: Profile
@@ -114,10 +116,11 @@ public final class ChannelClient: Sendable {
 
     /// Creates a channel and invites the relays named, all at once.
     ///
-    /// A relay that has not answered in time stays invited, and is followed up whenever a client runs on this home.
-    /// `progress` is called with each outcome as soon as it is known, on no particular thread.
-    /// Throws: `invalid-name`, `unknown-relay`, `no-relays` (the list is empty), and `channel-not-created` with every
-    /// relay's outcome where no relay carries the channel or may still come to: the channel is removed again.
+    /// A relay that has not answered in time stays invited, and is followed up whenever a client runs on this
+    /// home. `progress` is called with each outcome as soon as it is known, on no particular thread.
+    /// Throws: `invalid-name`, `unknown-relay`, `no-relays` (the list is empty), and `channel-not-created`
+    /// with every relay's outcome where no relay carries the channel or may still come to: the channel is
+    /// removed again.
     public func createChannel(
         name: String, description: String = "", relays: [String], signMessages: Bool = true,
         timeout: Duration = .seconds(30), progress: (@Sendable (RelayOutcome) -> Void)? = nil
@@ -153,8 +156,8 @@ public final class ChannelClient: Sendable {
 
     /// Invites more relays; an outcome for each.
     ///
-    /// Throws: `not-owner`, `unknown-relay`, `relay-already-listed` (in whatever status, `rejected` too; nothing is
-    /// sent to any of them then).
+    /// Throws: `not-owner`, `unknown-relay`, `relay-already-listed` (in whatever status, `rejected` too;
+    /// nothing is sent to any of them then).
     public func addRelays(
         _ relays: [String], to channel: String, timeout: Duration = .seconds(30),
         progress: (@Sendable (RelayOutcome) -> Void)? = nil
@@ -165,8 +168,8 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Removes a relay from a channel, whatever its status: the row goes, the other relays get a record without it,
-    /// and a relay that still carries the channel is told.
+    /// Removes a relay from a channel, whatever its status: the row goes, the other relays get a record
+    /// without it, and a relay that still carries the channel is told.
     ///
     /// Throws: `not-owner`, `relay-not-listed`.
     @discardableResult
@@ -243,7 +246,9 @@ public final class ChannelClient: Sendable {
     /// Joins a channel at all relays of its record; one success is enough, the others are retried.
     ///
     /// Throws: as ``preview(link:timeout:)``, and `already-member`, `refused`.
-    public func join(link: String, timeout: Duration = .seconds(30)) async throws(ChannelClientError) -> JoinReport {
+    public func join(link: String, timeout: Duration = .seconds(30)) async throws(ChannelClientError)
+        -> JoinReport
+    {
         try await engine.call { engine, reply in
             engine.join(link: link, milliseconds: timeout.clampedMilliseconds, reply)
         }
@@ -263,10 +268,13 @@ public final class ChannelClient: Sendable {
 
     // MARK: Members
 
-    /// Members of a channel: for owners a page as the first relay that answers tells it, else the ones known here.
+    /// Members of a channel: for owners a page as the first relay that answers tells it, else the ones known
+    /// here.
     ///
     /// Throws: `no-relays`, `unreachable`, `timed-out`.
-    public func members(of channel: String, after: String? = nil, limit: Int = 50, timeout: Duration = .seconds(15))
+    public func members(
+        of channel: String, after: String? = nil, limit: Int = 50, timeout: Duration = .seconds(15)
+    )
         async throws(ChannelClientError) -> MemberPage
     {
         try await engine.call { engine, reply in
@@ -292,10 +300,11 @@ public final class ChannelClient: Sendable {
 
     /// Publishes a text to all relays of a channel at once.
     ///
-    /// A relay that has not acknowledged in time stays in the outbox. `minimumRelays` is how many have to have it durably
-    /// for this call not to throw; 0: none. `asGroup` shows the channel as the author (owners only).
-    /// Throws: `not-permitted`, `message-too-large`, `no-relays`, `too-few-relays` (with the receipt; the message stays
-    /// in the outbox), `refused` (every relay refused for good).
+    /// A relay that has not acknowledged in time stays in the outbox. `minimumRelays` is how many have to
+    /// have it durably for this call not to throw; 0: none. `asGroup` shows the channel as the author (owners
+    /// only).
+    /// Throws: `not-permitted`, `message-too-large`, `no-relays`, `too-few-relays` (with the receipt; the
+    /// message stays in the outbox), `refused` (every relay refused for good).
     public func publish(
         _ text: String, to channel: String, asGroup: Bool = false, minimumRelays: Int = 0,
         timeout: Duration = .seconds(15)
@@ -309,7 +318,8 @@ public final class ChannelClient: Sendable {
 
     /// Changes the text of an own message.
     ///
-    /// Throws: `unknown-message`, `message-deleted`, `not-permitted`, and as ``publish(_:to:asGroup:minimumRelays:timeout:)``.
+    /// Throws: `unknown-message`, `message-deleted`, `not-permitted`, and as
+    /// ``publish(_:to:asGroup:minimumRelays:timeout:)``.
     public func edit(
         _ messageID: String, in channel: String, to text: String, minimumRelays: Int = 0,
         timeout: Duration = .seconds(15)
@@ -323,20 +333,24 @@ public final class ChannelClient: Sendable {
 
     /// Deletes an own message, or, as an owner or moderator, anybody's.
     ///
-    /// Throws: `unknown-message`, `message-deleted`, `not-permitted`, and as ``publish(_:to:asGroup:minimumRelays:timeout:)``.
+    /// Throws: `unknown-message`, `message-deleted`, `not-permitted`, and as
+    /// ``publish(_:to:asGroup:minimumRelays:timeout:)``.
     public func deleteMessage(
         _ messageID: String, in channel: String, minimumRelays: Int = 0, timeout: Duration = .seconds(15)
     ) async throws(ChannelClientError) -> PublishReceipt {
         try await engine.call { engine, reply in
             engine.deleteMessage(
-                messageID, in: channel, minimumRelays: minimumRelays, milliseconds: timeout.clampedMilliseconds, reply)
+                messageID, in: channel, minimumRelays: minimumRelays,
+                milliseconds: timeout.clampedMilliseconds, reply)
         }
     }
 
     /// What became of a message at each relay, as known now.
     ///
     /// Throws: `unknown-message`.
-    public func receipt(of messageID: String, in channel: String) async throws(ChannelClientError) -> PublishReceipt {
+    public func receipt(of messageID: String, in channel: String) async throws(ChannelClientError)
+        -> PublishReceipt
+    {
         try await engine.ask { engine throws(ChannelClientError) in
             try engine.receipt(of: messageID, in: channel)
         }
@@ -358,9 +372,12 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Flushes the outbox, follows up invitations, and refreshes records and what was missed, at every relay at once.
+    /// Flushes the outbox, follows up invitations, and refreshes records and what was missed, at every relay
+    /// at once.
     @discardableResult
-    public func synchronize(timeout: Duration = .seconds(30)) async throws(ChannelClientError) -> SynchronizeReport {
+    public func synchronize(timeout: Duration = .seconds(30)) async throws(ChannelClientError)
+        -> SynchronizeReport
+    {
         try await engine.call { engine, reply in
             engine.synchronize(milliseconds: timeout.clampedMilliseconds, reply)
         }
@@ -379,25 +396,31 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Messages before one (or the newest), asked from the relays where this home does not have them; verified, stored.
+    /// Messages before one (or the newest), asked from the relays where this home does not have them;
+    /// verified, stored.
     ///
     /// Shape: oldest first, at most `limit` (1...500).
     /// Throws: `unreachable`, `timed-out`.
     public func history(
-        of channel: String, before messageID: String? = nil, limit: Int = 100, timeout: Duration = .seconds(15)
+        of channel: String, before messageID: String? = nil, limit: Int = 100,
+        timeout: Duration = .seconds(15)
     ) async throws(ChannelClientError) -> [Message] {
         try await engine.call { engine, reply in
             engine.history(
-                of: channel, before: messageID, limit: limit, milliseconds: timeout.clampedMilliseconds, reply)
+                of: channel, before: messageID, limit: limit, milliseconds: timeout.clampedMilliseconds, reply
+            )
         }
     }
 
-    /// Everything that happens in a channel, in order and once: what was missed since the last time, then live.
+    /// Everything that happens in a channel, in order and once: what was missed since the last time, then
+    /// live.
     ///
-    /// Each relay is followed on its own link, with its own pauses; the stream goes on until the task that reads it
-    /// is cancelled, the membership ends, or the client is shut down.
+    /// Each relay is followed on its own link, with its own pauses; the stream goes on until the task that
+    /// reads it is cancelled, the membership ends, or the client is shut down.
     /// Throws (in the stream): `unknown-channel`, `home-…`.
-    public func follow(_ channel: String, since: FollowStart = .now) -> AsyncThrowingStream<FollowItem, any Error> {
+    public func follow(_ channel: String, since: FollowStart = .now) -> AsyncThrowingStream<
+        FollowItem, any Error
+    > {
         engine.follow(channel, since: since)
     }
 }

@@ -1,7 +1,7 @@
 /// Why a call of ``ChannelClient`` did not do what was asked.
 ///
-/// Shape: a stable ``code`` for programs, a ``message`` for people, and, where several relays were involved, one
-/// outcome for each of them. Text that came from a relay is cut at 512 bytes.
+/// Shape: a stable ``code`` for programs, a ``message`` for people, and, where several relays were involved,
+/// one outcome for each of them. Text that came from a relay is cut at 512 bytes.
 public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The stable name of what went wrong.
     public enum Code: String, Sendable, CaseIterable {
@@ -95,7 +95,8 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
     public let receipt: PublishReceipt?
 
     /// Makes an error; needed only by tests and by programs that wrap the client.
-    public init(_ code: Code, _ message: String, relays: [RelayOutcome] = [], receipt: PublishReceipt? = nil) {
+    public init(_ code: Code, _ message: String, relays: [RelayOutcome] = [], receipt: PublishReceipt? = nil)
+    {
         self.code = code
         self.message = message
         self.relays = relays
@@ -119,7 +120,8 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case .inputOutput: 74
         case .homeBusy: 75
         case .permissionDenied: 77
-        case .invalidName, .noProfile, .invalidAddress, .invalidLink, .relayAddress, .invalidMessageID, .unknownRelay,
+        case .invalidName, .noProfile, .invalidAddress, .invalidLink, .relayAddress, .invalidMessageID,
+            .unknownRelay,
             .relayNameTaken, .relayAlreadyListed, .relayNotListed, .unknownChannel, .ambiguousChannel,
             .unknownMessage, .messageDeleted, .messageTooLarge, .unknownMember, .notOwner, .notPermitted,
             .soleOwner, .alreadyMember:

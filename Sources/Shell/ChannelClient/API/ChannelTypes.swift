@@ -62,7 +62,8 @@ public struct Channel: Equatable, Sendable {
 
     /// Makes a row; needed only by tests of programs.
     public init(
-        id: String, name: String, displayName: String, description: String, role: MemberRole, memberID: String,
+        id: String, name: String, displayName: String, description: String, role: MemberRole,
+        memberID: String,
         isCurrent: Bool, memberCount: Int64, recordVersion: Int64, signMessages: Bool, createdAt: Int64,
         lastMessageAt: Int64?
     ) {

@@ -67,7 +67,8 @@ public struct PublishReceipt: Equatable, Sendable {
             case accepted(sequence: Int64)
             /// Not there yet; the outbox goes on trying. The reason is for people.
             case queued(String)
-            /// The relay refuses it for good: the error's number and name (docs/protocol/errors.md) and its text.
+            /// The relay refuses it for good: the error's number and name (docs/protocol/errors.md) and its
+            /// text.
             case refused(code: Int, name: String, text: String)
         }
 

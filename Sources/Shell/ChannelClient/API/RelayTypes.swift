@@ -75,7 +75,8 @@ public struct ChannelRelay: Equatable, Sendable {
 public struct RelayOutcome: Equatable, Sendable {
     /// The answers a relay can give, and the ways not to get one.
     public enum Result: Equatable, Sendable {
-        /// The relay carries the channel and stands in the published record (or: the join, the removal is done).
+        /// The relay carries the channel and stands in the published record (or: the join, the removal is
+        /// done).
         case active
         /// The relay answered, but not finally: its operator decides, or a step is still under way.
         case pending(RelayStatus)

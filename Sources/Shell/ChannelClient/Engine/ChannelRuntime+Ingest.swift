@@ -24,7 +24,9 @@ extension ChannelRuntime {
                         case .take: break
                         case .silentHole(let from, let to):
                             effects.append(
-                                .disagreement(.withheld, nil, "The relay skipped \(from) to \(to) of its log without a word."))
+                                .disagreement(
+                                    .withheld, nil,
+                                    "The relay skipped \(from) to \(to) of its log without a word."))
                         }
                         try store(
                             batch, sequence: sequence, relayID: relayID, relay: relay, admission: admission,
@@ -37,7 +39,9 @@ extension ChannelRuntime {
                         case .take: break
                         case .silentHole(let first, let last):
                             effects.append(
-                                .disagreement(.withheld, nil, "The relay skipped \(first) to \(last) of its log without a word."))
+                                .disagreement(
+                                    .withheld, nil,
+                                    "The relay skipped \(first) to \(last) of its log without a word."))
                         }
                         effects.append(.gap(from, to, reason == .pruned ? .pruned : .erased))
                     }
@@ -90,7 +94,8 @@ extension ChannelRuntime {
         guard let elements = try? Body.decode(batch, crypto: engine.crypto), elements.count == 1,
             case .success(.forward(let forward)) = elements[0]
         else {
-            effects.append(.disagreement(.unverifiable, nil, "What the relay delivered as \(sequence) does not decode."))
+            effects.append(
+                .disagreement(.unverifiable, nil, "What the relay delivered as \(sequence) does not decode."))
             return
         }
         var failure: ClientStoreError?
@@ -112,14 +117,18 @@ extension ChannelRuntime {
         case .refuse(let refusal):
             effects.append(
                 .disagreement(
-                    .unverifiable, nil, "What the relay delivered as \(sequence) was not taken: \(refusal.rawValue)."))
+                    .unverifiable, nil,
+                    "What the relay delivered as \(sequence) was not taken: \(refusal.rawValue)."))
         case .take(let admitted):
-            try store(admitted, sequence: sequence, relayID: relayID, relay: relay, isHistory: isHistory, effects: &effects)
+            try store(
+                admitted, sequence: sequence, relayID: relayID, relay: relay, isHistory: isHistory,
+                effects: &effects)
         }
     }
 
     private func store(
-        _ admitted: MessageAdmission.Admitted, sequence: Int64, relayID: Int64, relay: String, isHistory: Bool,
+        _ admitted: MessageAdmission.Admitted, sequence: Int64, relayID: Int64, relay: String,
+        isHistory: Bool,
         effects: inout [Effect]
     ) throws(ClientStoreError) {
         let digest = Sodium.sha256(admitted.element)
@@ -130,11 +139,12 @@ extension ChannelRuntime {
                 time: admitted.time, signature: admitted.signature.rawValue, own: false, digest: digest,
                 target: admitted.event.params.target?.bytes, element: admitted.element), channel: id)
         let isFirstCopy = try engine.store.insertCopy(
-            event: inserted.id, relay: relayID, digest: digest, sequence: sequence, now: engine.nowMilliseconds)
+            event: inserted.id, relay: relayID, digest: digest, sequence: sequence,
+            now: engine.nowMilliseconds)
         if isFirstCopy, !isHistory {
             let finding = comparison.delivered(
-                CopyComparison.Key(author: author, message: admitted.messageID.bytes), relay: relay, digest: digest,
-                nowMilliseconds: engine.nowMilliseconds)
+                CopyComparison.Key(author: author, message: admitted.messageID.bytes), relay: relay,
+                sequence: sequence, digest: digest, nowMilliseconds: engine.nowMilliseconds)
             if let finding { effects.append(.finding(finding)) }
             scheduleWithheldCheck()
         }
@@ -144,7 +154,9 @@ extension ChannelRuntime {
         case .known(let event, let known):
             if known != digest, isFirstCopy, admitted.author == me {
                 effects.append(
-                    .disagreement(.altered, admitted.messageID, "The relay delivers other bytes than were published here."))
+                    .disagreement(
+                        .altered, admitted.messageID,
+                        "The relay delivers other bytes than were published here."))
             }
             if admitted.author == me, try engine.store.message(event: event)?.own == true {
                 // The relay's time counts, as it does for everybody else.
@@ -218,7 +230,9 @@ extension ChannelRuntime {
     }
 
     /// An edit or deletion may have come from another relay before the message itself.
-    private func applyEarlierChanges(to messageID: MessageID, author: MemberID?, event: Int64) throws(ClientStoreError) {
+    private func applyEarlierChanges(to messageID: MessageID, author: MemberID?, event: Int64)
+        throws(ClientStoreError)
+    {
         for change in try engine.store.events(targeting: messageID.bytes, in: id) {
             guard let element = try? Element.decode(change.element), let json = element.json,
                 let params = try? Event.decode(json: json).params
@@ -227,7 +241,8 @@ extension ChannelRuntime {
             case .msgUpdate(let update) where change.author == author?.bytes ?? []:
                 _ = try engine.store.editMessage(
                     event: event, contentType: update.content.type, text: update.content.text)
-            case .msgDel(let deletion) where (deletion.memberID?.bytes ?? change.author) == author?.bytes ?? []:
+            case .msgDel(let deletion)
+            where (deletion.memberID?.bytes ?? change.author) == author?.bytes ?? []:
                 _ = try engine.store.eraseMessage(event: event)
             default: continue
             }
@@ -235,7 +250,8 @@ extension ChannelRuntime {
     }
 
     /// The message that an event of `author` changes: that author's own, or (by an owner) the channel's.
-    private func target(_ messageID: MessageID, author: MemberID?) throws(ClientStoreError) -> StoredMessage? {
+    private func target(_ messageID: MessageID, author: MemberID?) throws(ClientStoreError) -> StoredMessage?
+    {
         let found = try engine.store.messages(id: messageID.bytes, in: id)
         if let own = found.first(where: { $0.author == author?.bytes ?? [] }) { return own }
         guard let author, record.ownerKey(author) != nil else { return nil }
@@ -244,12 +260,15 @@ extension ChannelRuntime {
 
     private func authorName(_ admitted: MessageAdmission.Admitted) throws(ClientStoreError) -> String {
         guard let author = admitted.author else { return record.profile.displayName }
-        if let known = try engine.store.member(author.bytes, of: id), !known.name.isEmpty { return known.name }
+        if let known = try engine.store.member(author.bytes, of: id), !known.name.isEmpty {
+            return known.name
+        }
         return printable(admitted.authorName ?? "")
     }
 
     private func rename(_ member: MemberID, to name: String) throws(ClientStoreError) {
-        guard DisplayName.problem(name) == nil, let known = try engine.store.member(member.bytes, of: id) else { return }
+        guard DisplayName.problem(name) == nil, let known = try engine.store.member(member.bytes, of: id)
+        else { return }
         try engine.store.upsertMember(
             StoredMember(
                 memberID: known.memberID, name: name, role: known.role, status: known.status,
@@ -257,7 +276,8 @@ extension ChannelRuntime {
     }
 
     func journal(_ kind: String, _ event: Int64?, detail: String? = nil) throws(ClientStoreError) {
-        try engine.store.appendJournal(channel: id, kind: kind, event: event, detail: detail, now: engine.nowSeconds)
+        try engine.store.appendJournal(
+            channel: id, kind: kind, event: event, detail: detail, now: engine.nowSeconds)
     }
 }
 

@@ -7,8 +7,8 @@ internal import SodiumCrypto
 extension ChannelRuntime {
     // MARK: Owner: making records
 
-    /// Publishes a record that fits the relays as they are now, a moment later: acceptances that come together get one
-    /// version together.
+    /// Publishes a record that fits the relays as they are now, a moment later: acceptances that come
+    /// together get one version together.
     func scheduleRecord() {
         guard recordTimer == nil, isOwner else { return }
         recordTimer = engine.loop.timer(afterMilliseconds: Self.recordDelayMilliseconds) { [weak self] in
@@ -21,22 +21,23 @@ extension ChannelRuntime {
     @discardableResult
     func publishRecord(profile: GroupProfile? = nil) -> Bool {
         guard isOwner else { return false }
-        let made = engine.background {
-            try engine.store.nextRecord(id) { stored, relays, version in
-                guard let current = try? ChannelRecord.decode(stored.record) else { return nil }
-                var content = current.content
-                content.relays = relays.compactMap(Self.recordRelay)
-                content.memberCount = memberCount()
-                if let profile { content.profile = profile.encode() }
-                if content.rosterVersion < 0 {
-                    content.rosterVersion = 0
-                    content.rosterDigest = Sodium.sha512(Roster().blob())
+        let made =
+            engine.background {
+                try engine.store.nextRecord(id) { stored, relays, version in
+                    guard let current = try? ChannelRecord.decode(stored.record) else { return nil }
+                    var content = current.content
+                    content.relays = relays.compactMap(Self.recordRelay)
+                    content.memberCount = memberCount()
+                    if let profile { content.profile = profile.encode() }
+                    if content.rosterVersion < 0 {
+                        content.rosterVersion = 0
+                        content.rosterDigest = Sodium.sha512(Roster().blob())
+                    }
+                    guard content != current.content else { return nil }
+                    content.version = version
+                    return ChannelRecord.make(content, signer: me, sign: keys.signature)?.bytes
                 }
-                guard content != current.content else { return nil }
-                content.version = version
-                return ChannelRecord.make(content, signer: me, sign: keys.signature)?.bytes
-            }
-        } ?? nil
+            } ?? nil
         reloadRecord()
         reconcile()
         engine.changed()
@@ -45,7 +46,8 @@ extension ChannelRuntime {
 
     private static func recordRelay(_ row: StoredChannelRelay) -> ChannelRecord.Relay? {
         guard row.relay.isPublishable, let member = MemberID(bytes: row.memberID),
-            let key = row.relayKey.flatMap({ PublicKey(raw: $0) }), let identity = PublicKey(raw: row.identity),
+            let key = row.relayKey.flatMap({ PublicKey(raw: $0) }),
+            let identity = PublicKey(raw: row.identity),
             let link = row.relayLink
         else { return nil }
         return ChannelRecord.Relay(member: member, key: key, identity: identity, link: link)
@@ -95,7 +97,8 @@ extension ChannelRuntime {
             engine.background {
                 try engine.store.changeOutbox(event: row.event, relay: relayID) {
                     $0.refused(
-                        code: LinkErrorCode.channelRejected.rawValue, name: LinkErrorCode.channelRejected.name, retry: .no,
+                        code: LinkErrorCode.channelRejected.rawValue,
+                        name: LinkErrorCode.channelRejected.name, retry: .no,
                         backoffMilliseconds: 0, nowMilliseconds: now)
                 }
             }
@@ -126,7 +129,9 @@ extension ChannelRuntime {
         do throws(VerifiedRecord.Problem) {
             offered = try VerifiedRecord(bytes, expected: channelID, crypto: engine.crypto)
         } catch {
-            return report(.unverifiable, relay: relay, detail: "The record that the relay serves does not verify: \(error).")
+            return report(
+                .unverifiable, relay: relay,
+                detail: "The record that the relay serves does not verify: \(error).")
         }
         reloadRecord()
         var keeper = RecordKeeper(version: record.version, bytes: record.bytes)
@@ -142,7 +147,8 @@ extension ChannelRuntime {
             guard !isOwner else { return }
             report(
                 .staleRecord, relay: relay, key: "\(relay) \(offered.version)",
-                detail: "The relay serves version \(offered.version) of the record, version \(kept) is known.")
+                detail: "The relay serves version \(offered.version) of the record, version \(kept) is known."
+            )
         case .conflict:
             report(
                 .conflictingRecord, relay: relay, key: "\(relay) \(offered.version)",
@@ -185,8 +191,10 @@ extension ChannelRuntime {
         let taken = Set(relayRows().map(\.name))
         engine.background {
             _ = try engine.store.insertChannelRelay(
-                channel: id, name: ChannelNaming.localName(for: wanted, taken: taken), memberID: relay.member.bytes,
-                identity: relay.identity.raw, address: relay.link, relayKey: relay.key.raw, relayLink: relay.link,
+                channel: id, name: ChannelNaming.localName(for: wanted, taken: taken),
+                memberID: relay.member.bytes,
+                identity: relay.identity.raw, address: relay.link, relayKey: relay.key.raw,
+                relayLink: relay.link,
                 relay: OwnerRelay(status: .active, memberStatus: .connected), now: engine.nowSeconds)
         }
     }

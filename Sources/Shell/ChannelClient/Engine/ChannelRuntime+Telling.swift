@@ -35,7 +35,9 @@ extension ChannelRuntime {
     }
 
     func tellMessage(_ event: Int64, _ make: (Message) -> ClientEvent) {
-        guard let stored = engine.background({ try engine.store.message(event: event) }) ?? nil else { return }
+        guard let stored = engine.background({ try engine.store.message(event: event) }) ?? nil else {
+            return
+        }
         engine.emit(make(engine.publicMessage(stored, in: self)))
     }
 
@@ -61,7 +63,13 @@ extension ChannelRuntime {
         let disagreement = RelayDisagreement(
             kind: kind, channel: localName, relay: relay, comparedWith: others, messageID: message?.text,
             detail: detail)
-        engine.background { try journal("disagreement", nil, detail: JournalText.encode(disagreement)) }
+        let text = JournalText.encode(disagreement)
+        if message != nil,
+            engine.background({ try engine.store.journalHolds("disagreement", detail: text, of: id) }) == true
+        {
+            return
+        }
+        engine.background { try journal("disagreement", nil, detail: text) }
         engine.emit(.relayDisagreement(disagreement))
         engine.pumpFollowers(of: id)
     }
@@ -71,8 +79,12 @@ extension ChannelRuntime {
         case .altered(let key, let relay, let others):
             report(
                 .altered, relay: relay, others: others, message: MessageID(bytes: key.message),
-                detail: "\(relay) delivered other bytes for this message than \(others.joined(separator: ", ")).")
+                detail:
+                    "\(relay) delivered other bytes for this message than \(others.joined(separator: ", ")).")
         case .withheld(let key, let relay, let others):
+            // What was deleted meanwhile is rightly missing at a relay that came late.
+            let found = engine.background { try engine.store.messages(id: key.message, in: id) } ?? []
+            guard !found.contains(where: { $0.author == key.author && $0.deleted }) else { return }
             report(
                 .withheld, relay: relay, others: others, message: MessageID(bytes: key.message),
                 detail: "\(relay) went past this message, which \(others.joined(separator: ", ")) delivered.")
@@ -80,12 +92,21 @@ extension ChannelRuntime {
     }
 
     func scheduleWithheldCheck() {
-        guard withheldTimer == nil, sessions.count > 1 else { return }
+        guard sessions.count > 1 else { return }
+        guard withheldTimer == nil else {
+            // What has just come is not due with the rest.
+            isWithheldCheckNeeded = true
+            return
+        }
+        isWithheldCheckNeeded = false
         let grace = engine.options.withholdingGrace.clampedMilliseconds
         withheldTimer = engine.loop.timer(afterMilliseconds: grace + 1) { [weak self] in
             guard let self else { return }
             self.withheldTimer = nil
-            for finding in self.comparison.overdue(nowMilliseconds: self.engine.nowMilliseconds) { self.report(finding) }
+            for finding in self.comparison.overdue(nowMilliseconds: self.engine.nowMilliseconds) {
+                self.report(finding)
+            }
+            if self.isWithheldCheckNeeded { self.scheduleWithheldCheck() }
         }
     }
 
@@ -99,11 +120,16 @@ extension ChannelRuntime {
         for copy in copies {
             guard let name = names[copy.relay] else { continue }
             _ = comparison.delivered(
-                CopyComparison.Key(author: copy.author, message: copy.messageID), relay: name, digest: copy.digest,
-                nowMilliseconds: copy.arrivedAt)
+                CopyComparison.Key(author: copy.author, message: copy.messageID), relay: name,
+                sequence: copy.sequence, digest: copy.digest, nowMilliseconds: copy.arrivedAt)
         }
-        // What was found in an earlier run was told then.
-        _ = comparison.overdue(nowMilliseconds: engine.nowMilliseconds)
+        // A relay that explained a hole in an earlier run is not asked about it again.
+        for detail in try engine.attempt({ try engine.store.journal(of: id, kind: "gap", limit: 1000) }) {
+            guard let gap = JournalText.gap(detail, channel: localName), gap.reason != .erased else {
+                continue
+            }
+            comparison.excused(relay: gap.relay)
+        }
     }
 
     // MARK: Members
@@ -153,11 +179,14 @@ extension ChannelRuntime {
     }
 
     private func memberLeft(_ member: MemberID) {
-        guard let known = engine.background({ try engine.store.member(member.bytes, of: id) }) ?? nil else { return }
+        guard let known = engine.background({ try engine.store.member(member.bytes, of: id) }) ?? nil else {
+            return
+        }
         engine.background {
             try engine.store.upsertMember(
                 StoredMember(
-                    memberID: known.memberID, name: known.name, role: known.role, status: MemberStatus.left.text,
+                    memberID: known.memberID, name: known.name, role: known.role,
+                    status: MemberStatus.left.text,
                     publicKey: known.publicKey, joinedAt: known.joinedAt), of: id)
         }
         engine.emit(.memberLeft(channel: localName, memberID: member.text))
@@ -177,10 +206,13 @@ extension ChannelRuntime {
     /// A relay answered for an outbox row.
     func outboxChanged(event: Int64, relayID: Int64) {
         let rows = engine.background { try engine.store.outboxRows(event: event) } ?? []
-        if let row = rows.first(where: { $0.relay == relayID }), let messageID = MessageID(bytes: row.messageID) {
+        if let row = rows.first(where: { $0.relay == relayID }),
+            let messageID = MessageID(bytes: row.messageID)
+        {
             engine.emit(
                 .outboxUpdated(
-                    messageID: messageID.text, channel: localName, receipt: engine.publicReceipt(row, in: self)))
+                    messageID: messageID.text, channel: localName,
+                    receipt: engine.publicReceipt(row, in: self)))
         }
         engine.changed()
         engine.removeWhereDone(self)

@@ -6,7 +6,8 @@ internal import SodiumCrypto
 
 /// One channel while the client runs: its keys, its record, and a session for each of its relays.
 ///
-/// What is durable is in the store and read from there; this object keeps what is worth keeping between two events.
+/// What is durable is in the store and read from there; this object keeps what is worth keeping between two
+/// events.
 /// Thread: the engine's.
 final class ChannelRuntime {
     unowned let engine: Engine
@@ -22,6 +23,7 @@ final class ChannelRuntime {
     private(set) var sessions: [Int64: RelaySession] = [:]
     var comparison: CopyComparison
     var withheldTimer: LoopTimer?
+    var isWithheldCheckNeeded = false
     var recordTimer: LoopTimer?
     /// What was said of a relay's records already, so that it is said once.
     var reportedRecords: Set<String> = []
@@ -29,13 +31,16 @@ final class ChannelRuntime {
     var followerCount = 0 { didSet { reconcile() } }
 
     init(engine: Engine, stored: StoredChannel) throws(ChannelClientError) {
-        guard let channelID = ChannelID(bytes: stored.channelID), let me = MemberID(bytes: stored.memberID) else {
+        guard let channelID = ChannelID(bytes: stored.channelID), let me = MemberID(bytes: stored.memberID)
+        else {
             throw .init(.homeCorrupt, "A channel of the home has an impossible id.")
         }
         do throws(VerifiedRecord.Problem) {
             record = try VerifiedRecord(stored.record, expected: channelID, crypto: engine.crypto)
         } catch {
-            throw .init(.homeCorrupt, "The record of channel \(stored.localName) in the home does not verify: \(error).")
+            throw .init(
+                .homeCorrupt,
+                "The record of channel \(stored.localName) in the home does not verify: \(error).")
         }
         self.engine = engine
         id = stored.id
@@ -123,7 +128,8 @@ final class ChannelRuntime {
     /// Applies a rule to a relay's row; tells everybody where the status changed.
     @discardableResult
     func change<Answer>(_ relay: Int64, _ rule: (inout OwnerRelay) -> Answer) -> Answer? {
-        let result = engine.background { try engine.store.changeRelay(relay, now: engine.nowSeconds, rule) } ?? nil
+        let result =
+            engine.background { try engine.store.changeRelay(relay, now: engine.nowSeconds, rule) } ?? nil
         guard let result else { return nil }
         if let changed = result.changed {
             tell(changed)
@@ -165,7 +171,9 @@ final class ChannelRuntime {
 
     /// Keeps a record that verifies and is newer; the caller has checked that.
     func adopt(_ newer: VerifiedRecord) -> Bool {
-        let stored = engine.background { try engine.store.storeRecord(id, version: newer.version, bytes: newer.bytes) }
+        let stored = engine.background {
+            try engine.store.storeRecord(id, version: newer.version, bytes: newer.bytes)
+        }
         guard stored == true else {
             reloadRecord()
             return false

@@ -46,11 +46,13 @@ extension Engine {
 
     private static func entry(_ stored: StoredRelay) -> RelayEntry {
         RelayEntry(
-            name: stored.name, address: stored.address, identity: Base64URL.encode(stored.identity, padded: false),
+            name: stored.name, address: stored.address,
+            identity: Base64URL.encode(stored.identity, padded: false),
             addedAt: stored.addedAt)
     }
 
-    static func relayAddress(_ text: String) throws(ChannelClientError) -> (PublicKey, [AntennaLink.Endpoint]) {
+    static func relayAddress(_ text: String) throws(ChannelClientError) -> (PublicKey, [AntennaLink.Endpoint])
+    {
         let link: AntennaLink
         do throws(WireError) { link = try AntennaLink.parse(text) } catch {
             throw .init(.invalidAddress, "This is no relay address: \(error).")
@@ -70,7 +72,9 @@ extension Engine {
         } catch {
             return reply.fail(error)
         }
-        let run = RelayTestRun(relay: name, start: loop.nowMonotonicMilliseconds, clock: { [loop] in loop.nowMonotonicMilliseconds })
+        let run = RelayTestRun(
+            relay: name, start: loop.nowMonotonicMilliseconds,
+            clock: { [loop] in loop.nowMonotonicMilliseconds })
         let identity: PublicKey
         let hosts: [AntennaLink.Endpoint]
         do throws(ChannelClientError) {
@@ -92,7 +96,9 @@ extension Engine {
                 run.done(.handshake, ok: true, "the certificate is by the identity of the address")
             case .signature(let signature):
                 let ok = crypto.verify(signature, challenge, identity)
-                run.done(.verify, ok: ok, ok ? "the challenge is signed" : "the signature over the challenge is wrong")
+                run.done(
+                    .verify, ok: ok,
+                    ok ? "the challenge is signed" : "the signature over the challenge is wrong")
                 reply.succeed(run.report)
             case .record:
                 break

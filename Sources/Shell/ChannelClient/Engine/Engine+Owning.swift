@@ -1,7 +1,6 @@
 internal import ChannelWire
 internal import ClientCore
 internal import ClientStore
-internal import LibeventLoop
 internal import SodiumCrypto
 
 /// What owners do: create channels, rule their relays, change and delete them.
@@ -21,17 +20,23 @@ extension Engine {
             let (runtime, rows) = try makeChannel(
                 name: name, description: description, signMessages: signMessages, memberName: profileName,
                 entries: entries)
-            invite(rows, in: runtime, milliseconds: milliseconds, progress: progress) { [weak self] outcomes in
+            invite(rows, in: runtime, milliseconds: milliseconds, progress: progress) {
+                [weak self] outcomes in
                 guard let self else { return }
                 guard outcomes.contains(where: \.mayServe) else {
                     self.forget(runtime)
                     return reply.fail(
                         .init(
-                            .channelNotCreated, "No relay took the channel, so it was not created.", relays: outcomes))
+                            .channelNotCreated, "No relay took the channel, so it was not created.",
+                            relays: outcomes))
                 }
-                guard let channel = self.publicChannel(runtime.id) else { return reply.fail(.defect("The channel is gone.")) }
+                guard let channel = self.publicChannel(runtime.id) else {
+                    return reply.fail(.defect("The channel is gone."))
+                }
                 reply.succeed(
-                    ChannelCreation(channel: channel, relays: outcomes, link: self.linkText(runtime) ?? self.bareLink(runtime)))
+                    ChannelCreation(
+                        channel: channel, relays: outcomes,
+                        link: self.linkText(runtime) ?? self.bareLink(runtime)))
             }
         } catch {
             reply.fail(error)
@@ -72,7 +77,8 @@ extension Engine {
                 groupLink: AntennaLink.channel(channelID, hosts: hosts).text(), publicGroupID: channelID),
             preferences: GroupPreferences(signMessages: signMessages ? .on : .off, history: .on))
         let content = ChannelRecord.Content(
-            rootKey: root.key, version: 1, owners: [OwnerAuth(owner: me, key: member.key, sign: root.signature)],
+            rootKey: root.key, version: 1,
+            owners: [OwnerAuth(owner: me, key: member.key, sign: root.signature)],
             relays: [], rosterVersion: 0, rosterDigest: crypto.sha512(Roster().blob()), memberCount: 1,
             profile: profile.encode())
         guard let record = ChannelRecord.make(content, signer: nil, sign: root.signature) else {
@@ -82,13 +88,16 @@ extension Engine {
         let made = try attempt {
             try store.write { () throws(ClientStoreError) -> (StoredChannel, [StoredChannelRelay])? in
                 let stored = try store.insertChannel(
-                    channelID: channelID.bytes, displayName: name, role: Role.owner.text, rootSecret: root.seed,
-                    memberID: me.bytes, memberName: memberName, memberSecret: member.seed, record: record.bytes,
+                    channelID: channelID.bytes, displayName: name, role: Role.owner.text,
+                    rootSecret: root.seed,
+                    memberID: me.bytes, memberName: memberName, memberSecret: member.seed,
+                    record: record.bytes,
                     recordVersion: 1, now: now)
                 guard let stored else { return nil }
                 try store.upsertMember(
                     StoredMember(
-                        memberID: me.bytes, name: memberName, role: Role.owner.text, status: MemberStatus.creator.text,
+                        memberID: me.bytes, name: memberName, role: Role.owner.text,
+                        status: MemberStatus.creator.text,
                         publicKey: nil, joinedAt: now), of: stored.id)
                 var rows: [StoredChannelRelay] = []
                 for entry in entries {
@@ -116,7 +125,8 @@ extension Engine {
             let runtime = try openAsOwner(channel)
             let entries = try chosenRelays(names)
             let rows = try attempt {
-                try store.write { () throws(ClientStoreError) -> Result<[StoredChannelRelay], ChannelClientError> in
+                try store.write {
+                    () throws(ClientStoreError) -> Result<[StoredChannelRelay], ChannelClientError> in
                     var roster = RelayRoster(
                         rows: try store.channelRelays(of: runtime.id).map {
                             .init(memberID: $0.memberID, identity: $0.identity, relay: $0.relay)
@@ -130,7 +140,8 @@ extension Engine {
                             return .failure(
                                 .init(
                                     .relayAlreadyListed,
-                                    "The relay \(entry.name) is listed already (\(status.apiText)); remove it first."))
+                                    "\(entry.name) is listed already (\(status.apiText)); remove it first."
+                                ))
                         case .full, .memberIDTaken:
                             return .failure(
                                 .init(.noRelays, "A channel has at most \(RelayRoster.relaysMax) relays."))
@@ -146,7 +157,9 @@ extension Engine {
                     return .success(rows)
                 }
             }
-            invite(try rows.get(), in: runtime, milliseconds: milliseconds, progress: progress) { reply.succeed($0) }
+            invite(try rows.get(), in: runtime, milliseconds: milliseconds, progress: progress) {
+                reply.succeed($0)
+            }
         } catch {
             reply.fail(error)
         }
@@ -154,7 +167,8 @@ extension Engine {
 
     /// Keeps control links to the relays until each has a final answer, or the time is over.
     private func invite(
-        _ rows: [StoredChannelRelay], in runtime: ChannelRuntime, milliseconds: Int64, progress: RelayProgress?,
+        _ rows: [StoredChannelRelay], in runtime: ChannelRuntime, milliseconds: Int64,
+        progress: RelayProgress?,
         _ done: @escaping ([RelayOutcome]) -> Void
     ) {
         let invitation = Invitation(engine: self, runtime: runtime, rows: rows, progress: progress)
@@ -177,7 +191,8 @@ extension Engine {
             let runtime = try openAsOwner(channel)
             guard let row = runtime.relayRows().first(where: { $0.name == name }) else {
                 throw .init(
-                    .relayNotListed, "\(ChannelNaming.quoted(runtime.localName)) does not list a relay \(name).")
+                    .relayNotListed,
+                    "\(ChannelNaming.quoted(runtime.localName)) does not list a relay \(name).")
             }
             let mustTell = row.relay.status.isServing
             runtime.change(row.id) { $0.removedByOwner() }
@@ -202,11 +217,13 @@ extension Engine {
                 // A relay that is gone, or that closes the link on being told, is as good as told.
                 let closed = session.control.failureCount > failures
                 guard told || closed || expired else { return false }
-                // The record comes with the proof of key already: a relay that is not in it says so and hangs up.
+                // The record comes with the proof of key already: a relay that is not in it says so and hangs
+                // up.
                 let failure = session.control.connection.lastFailure
                 let knows = failure?.code.map { (20...23).contains($0) } ?? false
                 let outcome: RelayOutcome.Result =
-                    told || (closed && (isSent || knows)) ? .active : .noAnswer(failure?.text ?? "no answer in time")
+                    told || (closed && (isSent || knows))
+                    ? .active : .noAnswer(failure?.text ?? "no answer in time")
                 self.later {
                     demand = nil
                     _ = demand
@@ -278,9 +295,13 @@ extension Engine {
 
     /// A channel that its owner deleted goes from the home once every relay knows of it.
     func removeWhereDone(_ runtime: ChannelRuntime) {
-        guard runtime.state == .deleted, runtime.role == .owner, channels[runtime.id] === runtime else { return }
+        guard runtime.state == .deleted, runtime.role == .owner, channels[runtime.id] === runtime else {
+            return
+        }
         for row in runtime.relayRows() {
-            guard background({ try store.pendingRows(relay: row.id, limit: 1).isEmpty }) == true else { return }
+            guard background({ try store.pendingRows(relay: row.id, limit: 1).isEmpty }) == true else {
+                return
+            }
         }
         // Whoever waits for the receipt reads it first.
         later { [weak self] in
@@ -301,96 +322,4 @@ extension Engine {
 
     /// The link of a channel whose relays have not accepted yet: where it will be.
     func bareLink(_ runtime: ChannelRuntime) -> String { runtime.record.profile.publicGroup?.groupLink ?? "" }
-}
-
-/// The relays of one call that invites, and what each came to.
-private final class Invitation {
-    private let engine: Engine
-    private let runtime: ChannelRuntime
-    private let rows: [(row: StoredChannelRelay, failures: Int)]
-    private var demands: [RelaySession.Demand] = []
-    private let progress: Engine.RelayProgress?
-    private var told: Set<Int64> = []
-    private let began: Int64
-
-    init(engine: Engine, runtime: ChannelRuntime, rows: [StoredChannelRelay], progress: Engine.RelayProgress?) {
-        self.engine = engine
-        self.runtime = runtime
-        self.rows = rows.map { ($0, runtime.session($0).control.failureCount) }
-        self.progress = progress
-        began = engine.loop.nowMonotonicMilliseconds
-        demands = rows.map { runtime.session($0).demandControl() }
-        // A relay that waits for its operator says nothing: look again then.
-        nudge = engine.loop.timer(afterMilliseconds: Self.operatorMilliseconds + 100, repeating: true) { [weak engine] in
-            engine?.changed()
-        }
-    }
-
-    private var nudge: LoopTimer?
-
-    func end() {
-        demands = []
-        nudge = nil
-    }
-
-    /// All outcomes once each relay has one; where the time is over, with what is known.
-    func outcomes(expired: Bool) -> [RelayOutcome]? {
-        var outcomes: [RelayOutcome] = []
-        var open: [RelayOutcome] = []
-        for (row, failures) in rows {
-            if let final = final(row, failures: failures) {
-                outcomes.append(final)
-                if told.insert(row.id).inserted { progress?(final) }
-            } else {
-                let current = current(row)
-                outcomes.append(current)
-                open.append(current)
-            }
-        }
-        if open.isEmpty || expired || rows.allSatisfy({ isOperatorsTurn($0.row) || final($0.row, failures: $0.failures) != nil }) {
-            for (outcome, entry) in zip(outcomes, rows) where told.insert(entry.row.id).inserted { progress?(outcome) }
-            return outcomes
-        }
-        return nil
-    }
-
-    private func final(_ row: StoredChannelRelay, failures: Int) -> RelayOutcome? {
-        guard let now = runtime.row(row.id) else { return RelayOutcome(relay: row.name, result: .failed("removed", retriable: false)) }
-        switch now.relay.status {
-        case .active: return RelayOutcome(relay: row.name, result: .active)
-        case .rejected: return RelayOutcome(relay: row.name, result: .rejected(now.relay.reason ?? ""))
-        case .inactive: return RelayOutcome(relay: row.name, result: .failed("the relay left", retriable: false))
-        case .new, .invited, .accepted, .acknowledgedRoster: break
-        }
-        let control = runtime.session(now).control
-        if control.isSuspended {
-            return RelayOutcome(relay: row.name, result: .failed(now.lastError ?? "refused", retriable: false))
-        }
-        // A relay that cannot be reached at all is not waited for; the client goes on trying in the background.
-        if now.relay.status == .new, control.failureCount > failures, let failure = control.connection.lastFailure {
-            return RelayOutcome(relay: row.name, result: .failed(failure.text, retriable: failure.retriable))
-        }
-        return nil
-    }
-
-    private func current(_ row: StoredChannelRelay) -> RelayOutcome {
-        guard let now = runtime.row(row.id) else { return RelayOutcome(relay: row.name, result: .failed("removed", retriable: false)) }
-        if now.relay.status == .new {
-            return RelayOutcome(relay: row.name, result: .failed(now.lastError ?? "no answer in time", retriable: true))
-        }
-        if !runtime.session(now).control.isControlling {
-            return RelayOutcome(relay: row.name, result: .noAnswer(now.lastError ?? "no answer in time"))
-        }
-        return RelayOutcome(relay: row.name, result: .pending(engine.publicRelay(now).status))
-    }
-
-    /// The invitation arrived and the relay is silent: its operator decides, which may take days.
-    private func isOperatorsTurn(_ row: StoredChannelRelay) -> Bool {
-        guard let now = runtime.row(row.id), now.relay.status == .invited else { return false }
-        let control = runtime.session(now).control
-        guard control.isControlling, let invitedAt = control.invitedAt else { return false }
-        return engine.loop.nowMonotonicMilliseconds - invitedAt >= Self.operatorMilliseconds
-    }
-
-    private static let operatorMilliseconds: Int64 = 3000
 }

@@ -55,8 +55,10 @@ extension Engine {
             case .removed: .removed
             }
         return ChannelRelay(
-            name: row.name, memberID: Base64URL.encode(row.memberID), status: status, memberStatus: memberStatus,
-            reason: row.relay.reason, address: row.address, identity: Base64URL.encode(row.identity, padded: false),
+            name: row.name, memberID: Base64URL.encode(row.memberID), status: status,
+            memberStatus: memberStatus,
+            reason: row.relay.reason, address: row.address,
+            identity: Base64URL.encode(row.identity, padded: false),
             since: row.since, connected: channels[row.channel]?.sessions[row.id]?.isConnected ?? false,
             lastError: row.lastError)
     }
@@ -66,9 +68,11 @@ extension Engine {
         let own = stored.author == runtime.me.bytes
         return Message(
             channel: runtime.localName, id: Base64URL.encode(stored.messageID),
-            author: stored.author.isEmpty ? nil : Base64URL.encode(stored.author), authorName: stored.authorName,
+            author: stored.author.isEmpty ? nil : Base64URL.encode(stored.author),
+            authorName: stored.authorName,
             text: stored.text, contentType: stored.contentType, time: stored.time, edited: stored.edited,
-            deleted: stored.deleted, signature: SignatureStatus(rawValue: stored.signature) ?? .unsigned, own: own,
+            deleted: stored.deleted, signature: SignatureStatus(rawValue: stored.signature) ?? .unsigned,
+            own: own,
             relays: copies.map { runtime.relayName($0.relay) })
     }
 
@@ -85,12 +89,15 @@ extension Engine {
     private func refusal(_ code: UInt16) -> PublishReceipt.RelayReceipt.Outcome {
         let known = LinkErrorCode(rawValue: code)
         return .refused(
-            code: Int(code), name: known?.name ?? "error-\(code)", text: known?.sentence ?? "The relay refused it.")
+            code: Int(code), name: known?.name ?? "error-\(code)",
+            text: known?.sentence ?? "The relay refused it.")
     }
 
     private func waitingReason(_ row: StoredOutboxRow, in runtime: ChannelRuntime) -> String {
         guard let relay = runtime.row(row.relay) else { return "the relay was removed" }
-        if relay.relay.isUnderWay, !relay.relay.isPublishable { return "the relay has not accepted the channel yet" }
+        if relay.relay.isUnderWay, !relay.relay.isPublishable {
+            return "the relay has not accepted the channel yet"
+        }
         return row.entry.lastError ?? relay.lastError ?? "no answer yet"
     }
 
@@ -121,7 +128,9 @@ extension Engine {
     func findChannel(_ name: String) throws(ChannelClientError) -> StoredChannel {
         let plain = ChannelNaming.plain(name)
         if let found = try attempt({ try store.channel(localName: plain) }) { return found }
-        if let id = ChannelID(text: plain), let found = try attempt({ try store.channel(channelID: id.bytes) }) {
+        if let id = ChannelID(text: plain),
+            let found = try attempt({ try store.channel(channelID: id.bytes) })
+        {
             return found
         }
         let all = try attempt { try store.channels() }
@@ -138,7 +147,9 @@ extension Engine {
     func open(_ name: String) throws(ChannelClientError) -> ChannelRuntime {
         let stored = try findChannel(name)
         guard let runtime = try runtime(stored.id) else {
-            throw .init(.unknownChannel, "There is no channel \(ChannelNaming.quoted(stored.localName)) in this home.")
+            throw .init(
+                .unknownChannel, "There is no channel \(ChannelNaming.quoted(stored.localName)) in this home."
+            )
         }
         runtime.reloadRecord()
         return runtime
@@ -175,7 +186,9 @@ extension Engine {
 
     /// Throws: `invalid-name`.
     static func checkName(_ name: String, _ what: String) throws(ChannelClientError) {
-        guard DisplayName.problem(name) == nil, name.first?.isWhitespace == false, name.last?.isWhitespace == false else {
+        guard DisplayName.problem(name) == nil, name.first?.isWhitespace == false,
+            name.last?.isWhitespace == false
+        else {
             throw .init(
                 .invalidName,
                 "A \(what) has 1 to 64 characters, no control characters and no space at either end.")

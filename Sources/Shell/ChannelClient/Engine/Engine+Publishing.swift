@@ -18,7 +18,8 @@ extension Engine {
             }
             let container = MessageContainer(content: MessageContent(text: text), asGroup: asGroup)
             try publish(
-                .msgNew(container), in: runtime, minimumRelays: minimumRelays, milliseconds: milliseconds, reply)
+                .msgNew(container), in: runtime, minimumRelays: minimumRelays, milliseconds: milliseconds,
+                reply)
         } catch {
             reply.fail(error)
         }
@@ -38,7 +39,8 @@ extension Engine {
             let update = MessageUpdate(
                 messageID: id, content: MessageContent(text: text), asGroup: message.asGroup)
             try publish(
-                .msgUpdate(update), in: runtime, minimumRelays: minimumRelays, milliseconds: milliseconds, reply)
+                .msgUpdate(update), in: runtime, minimumRelays: minimumRelays, milliseconds: milliseconds,
+                reply)
         } catch {
             reply.fail(error)
         }
@@ -52,14 +54,18 @@ extension Engine {
             let runtime = try openCurrent(channel)
             let message = try findMessage(messageID, in: runtime)
             guard !message.deleted else { throw .init(.messageDeleted, "The message was deleted already.") }
-            guard let id = MessageID(bytes: message.messageID) else { throw .defect("A stored message id is bad.") }
+            guard let id = MessageID(bytes: message.messageID) else {
+                throw .defect("A stored message id is bad.")
+            }
             let isOwn = message.author == runtime.me.bytes
             guard isOwn || runtime.role >= .moderator else {
                 throw .init(.notPermitted, "Only the author, an owner or a moderator may delete a message.")
             }
-            let deletion = MessageDeletion(messageID: id, memberID: isOwn ? nil : MemberID(bytes: message.author))
+            let deletion = MessageDeletion(
+                messageID: id, memberID: isOwn ? nil : MemberID(bytes: message.author))
             try publish(
-                .msgDel(deletion), in: runtime, minimumRelays: minimumRelays, milliseconds: milliseconds, reply)
+                .msgDel(deletion), in: runtime, minimumRelays: minimumRelays, milliseconds: milliseconds,
+                reply)
         } catch {
             reply.fail(error)
         }
@@ -68,7 +74,8 @@ extension Engine {
     func openCurrent(_ channel: String) throws(ChannelClientError) -> ChannelRuntime {
         let runtime = try open(channel)
         guard runtime.isCurrent else {
-            throw .init(.notPermitted, "The membership in \(ChannelNaming.quoted(runtime.localName)) has ended.")
+            throw .init(
+                .notPermitted, "The membership in \(ChannelNaming.quoted(runtime.localName)) has ended.")
         }
         return runtime
     }
@@ -77,7 +84,8 @@ extension Engine {
         let runtime = try openCurrent(channel)
         guard runtime.role.mayPost else {
             throw .init(
-                .notPermitted, "Only those with a right to post may publish in \(ChannelNaming.quoted(runtime.localName)).")
+                .notPermitted,
+                "Only those with a right to post may publish in \(ChannelNaming.quoted(runtime.localName)).")
         }
         return runtime
     }
@@ -91,19 +99,24 @@ extension Engine {
     ) throws(ChannelClientError) {
         let rows = runtime.relayRows().filter(\.relay.takesMessages)
         guard !rows.isEmpty else {
-            throw .init(.noRelays, "\(ChannelNaming.quoted(runtime.localName)) has no relay that could take it.")
+            throw .init(
+                .noRelays, "\(ChannelNaming.quoted(runtime.localName)) has no relay that could take it.")
         }
         let messageID = MessageID.fresh()
-        let isSigned = params.tag.mustBeSigned || (params.tag.mayBeSigned && runtime.record.profile.signsMessages)
+        let isSigned =
+            params.tag.mustBeSigned || (params.tag.mayBeSigned && runtime.record.profile.signsMessages)
         let element =
             isSigned
-            ? runtime.signed(params, messageID: messageID) : Event(messageID: messageID, params: params).encode()
+            ? runtime.signed(params, messageID: messageID)
+            : Event(messageID: messageID, params: params).encode()
         guard element.count <= Limits.batchElementMax else {
             throw .init(
                 .messageTooLarge,
-                "The message has \(element.count) bytes as it travels, at most \(Limits.batchElementMax) fit.")
+                "The message has \(element.count) bytes as it travels, at most \(Limits.batchElementMax) fit."
+            )
         }
-        let event = try storeOwn(params, messageID: messageID, element: element, isSigned: isSigned, rows, in: runtime)
+        let event = try storeOwn(
+            params, messageID: messageID, element: element, isSigned: isSigned, rows, in: runtime)
         runtime.tellOwn(params, event: event)
         let sending = Sending(runtime: runtime, rows: rows)
         runtime.reconcile()
@@ -128,14 +141,15 @@ extension Engine {
             return .failure(
                 .init(
                     .tooFewRelays,
-                    "\(receipt.acceptedCount) relays took the message, \(minimumRelays) were asked for; it stays in the outbox.",
+                    "\(receipt.acceptedCount) of \(minimumRelays) relays took it; it stays in the outbox.",
                     receipt: receipt))
         }
         return .success(receipt)
     }
 
     private func storeOwn(
-        _ params: EventParams, messageID: MessageID, element: [UInt8], isSigned: Bool, _ rows: [StoredChannelRelay],
+        _ params: EventParams, messageID: MessageID, element: [UInt8], isSigned: Bool,
+        _ rows: [StoredChannelRelay],
         in runtime: ChannelRuntime
     ) throws(ChannelClientError) -> Int64 {
         let now = nowSeconds
@@ -144,11 +158,13 @@ extension Engine {
                 let signature: MessageAdmission.SignatureStatus = isSigned ? .verified : .unsigned
                 let event = try store.insertEvent(
                     NewEvent(
-                        author: runtime.me.bytes, messageID: messageID.bytes, tag: params.tag.rawValue, time: now,
+                        author: runtime.me.bytes, messageID: messageID.bytes, tag: params.tag.rawValue,
+                        time: now,
                         signature: signature.rawValue, own: true, digest: Sodium.sha256(element),
                         target: params.target?.bytes, element: element), channel: runtime.id
                 ).id
-                try runtime.applyOwn(params, messageID: messageID, event: event, signature: signature, now: now)
+                try runtime.applyOwn(
+                    params, messageID: messageID, event: event, signature: signature, now: now)
                 for row in rows { try store.enqueue(event: event, relay: row.id, now: now) }
                 return event
             }
@@ -216,7 +232,8 @@ private final class Sending {
             guard queued.contains(entry.row.name) else { return true }
             guard let now = runtime.row(entry.row.id) else { return true }
             if runtime.isOwner, !now.relay.isPublishable {
-                // A relay that has not accepted will not in the next seconds either, unless it is doing so now.
+                // A relay that has not accepted will not in the next seconds either, unless it is doing so
+                // now.
                 return now.relay.status == .new || now.relay.status == .invited
             }
             let member = runtime.session(now).member
@@ -228,13 +245,15 @@ private final class Sending {
 extension ChannelRuntime {
     /// What an own event does here, at once.
     func applyOwn(
-        _ params: EventParams, messageID: MessageID, event: Int64, signature: MessageAdmission.SignatureStatus,
+        _ params: EventParams, messageID: MessageID, event: Int64,
+        signature: MessageAdmission.SignatureStatus,
         now: Int64
     ) throws(ClientStoreError) {
         switch params {
         case .msgNew(let container):
             try engine.store.insertMessage(
-                event: event, channel: id, author: me.bytes, messageID: messageID.bytes, authorName: memberName,
+                event: event, channel: id, author: me.bytes, messageID: messageID.bytes,
+                authorName: memberName,
                 asGroup: container.asGroup, time: now, contentType: container.content.type,
                 text: container.content.text, signature: signature.rawValue)
             try journal("message", event)

@@ -17,10 +17,13 @@ extension Engine {
                 reply.succeed(
                     ChannelPreview(
                         id: record.channel.text, displayName: printable(record.profile.displayName),
-                        description: printable(record.profile.shortDescription ?? record.profile.description ?? ""),
+                        description: printable(
+                            record.profile.shortDescription ?? record.profile.description ?? ""),
                         memberCount: record.content.memberCount,
                         relayHosts: record.content.relays.compactMap { relay in
-                            guard case .relayChannel(_, let host) = try? AntennaLink.parse(relay.link) else { return nil }
+                            guard case .relayChannel(_, let host) = try? AntennaLink.parse(relay.link) else {
+                                return nil
+                            }
                             return host.endpoint.description
                         },
                         ownerCount: record.content.owners.count, recordVersion: record.version,
@@ -40,17 +43,21 @@ extension Engine {
         case .channel(let id, let hosts): return (id, hosts)
         case .relayAddress: throw .init(.relayAddress, AntennaLink.relayAddressText)
         case .relayChannel:
-            throw .init(.invalidLink, "This is a relay's own link in a channel; ask for the channel's link (/c#).")
+            throw .init(
+                .invalidLink, "This is a relay's own link in a channel; ask for the channel's link (/c#).")
         }
     }
 
     /// Asks every relay of a link at once; takes the highest record that verifies.
     private func fetchRecord(
-        link: String, milliseconds: Int64, _ done: @escaping (Result<VerifiedRecord, ChannelClientError>) -> Void
+        link: String, milliseconds: Int64,
+        _ done: @escaping (Result<VerifiedRecord, ChannelClientError>) -> Void
     ) {
         let channel: ChannelID
         let hosts: [AntennaLink.Host]
-        do throws(ChannelClientError) { (channel, hosts) = try Self.channelLink(link) } catch { return done(.failure(error)) }
+        do throws(ChannelClientError) { (channel, hosts) = try Self.channelLink(link) } catch {
+            return done(.failure(error))
+        }
         let fetch = RecordFetch(channel: channel, open: hosts.count)
         for host in hosts {
             AnonymousQuestion.ask(
@@ -58,7 +65,8 @@ extension Engine {
                 milliseconds: milliseconds
             ) { [crypto] progress in
                 switch progress {
-                case .record(let bytes): fetch.answered(bytes, crypto: crypto, host: host.endpoint.description)
+                case .record(let bytes):
+                    fetch.answered(bytes, crypto: crypto, host: host.endpoint.description)
                 case .failed(let failure): fetch.failed(failure, host: host.endpoint.description)
                 case .resolved, .opened, .signature: return
                 }
@@ -74,7 +82,9 @@ extension Engine {
         do throws(ChannelClientError) {
             let (channel, _) = try Self.channelLink(link)
             if let known = try attempt({ try store.channel(channelID: channel.bytes) }) {
-                throw .init(.alreadyMember, "This home is in that channel as \(ChannelNaming.quoted(known.localName)).")
+                throw .init(
+                    .alreadyMember,
+                    "This home is in that channel as \(ChannelNaming.quoted(known.localName)).")
             }
             _ = try profileName()
         } catch {
@@ -96,11 +106,14 @@ extension Engine {
         guard !record.content.relays.isEmpty else { throw .init(.noRelays, "No relay carries this channel.") }
         let name = try profileName()
         let keys = Ed25519.KeyPair.generate()
-        let displayName = DisplayName.problem(record.profile.displayName) == nil ? record.profile.displayName : "channel"
+        let displayName =
+            DisplayName.problem(record.profile.displayName) == nil ? record.profile.displayName : "channel"
         let stored = try attempt {
             try store.insertChannel(
-                channelID: record.channel.bytes, displayName: displayName, role: Role.observer.text, rootSecret: nil,
-                memberID: MemberID.fresh().bytes, memberName: name, memberSecret: keys.seed, record: record.bytes,
+                channelID: record.channel.bytes, displayName: displayName, role: Role.observer.text,
+                rootSecret: nil,
+                memberID: MemberID.fresh().bytes, memberName: name, memberSecret: keys.seed,
+                record: record.bytes,
                 recordVersion: record.version, now: nowSeconds)
         }
         guard let stored else { throw .init(.alreadyMember, "This home is in that channel already.") }
@@ -126,14 +139,20 @@ extension Engine {
                 _ = demands
                 guard outcomes.contains(where: { $0.result == .active }) else {
                     self.forget(runtime)
-                    let isRefused = outcomes.allSatisfy { if case .rejected = $0.result { true } else { false } }
+                    let isRefused = outcomes.allSatisfy {
+                        if case .rejected = $0.result { true } else { false }
+                    }
                     return reply.fail(
                         .init(
                             isRefused ? .refused : expired ? .timedOut : .unreachable,
-                            isRefused ? "Every relay refused to take this member." : "No relay of the channel could be joined.",
+                            isRefused
+                                ? "Every relay refused to take this member."
+                                : "No relay of the channel could be joined.",
                             relays: outcomes))
                 }
-                guard let channel = self.publicChannel(runtime.id) else { return reply.fail(.defect("The channel is gone.")) }
+                guard let channel = self.publicChannel(runtime.id) else {
+                    return reply.fail(.defect("The channel is gone."))
+                }
                 reply.succeed(JoinReport(channel: channel, relays: outcomes))
             }
             return true
@@ -159,8 +178,11 @@ extension Engine {
             let members = runtime.record.content.owners.map {
                 LeavePolicy.Member(id: $0.owner.bytes, isOwner: true, isCurrent: true)
             }
-            guard LeavePolicy.mayLeave(own: runtime.me.bytes, isOwner: runtime.isOwner, members: members) else {
-                throw .init(.soleOwner, "A sole owner cannot leave \(ChannelNaming.quoted(runtime.localName)), only delete it.")
+            guard LeavePolicy.mayLeave(own: runtime.me.bytes, isOwner: runtime.isOwner, members: members)
+            else {
+                throw .init(
+                    .soleOwner,
+                    "A sole owner cannot leave \(ChannelNaming.quoted(runtime.localName)), only delete it.")
             }
             guard runtime.relayRows().contains(where: \.relay.takesMessages) else {
                 runtime.setState(.left)
@@ -189,10 +211,13 @@ extension Engine {
                 }
                 start = id
             }
-            let sessions = runtime.relayRows().filter { $0.relay.status.isServing }.map { runtime.session($0) }
+            let sessions = runtime.relayRows().filter { $0.relay.status.isServing }.map {
+                runtime.session($0)
+            }
             guard !sessions.isEmpty else { return reply.succeed(try localMembers(runtime)) }
             let question = MembersQuestion(
-                runtime: runtime, sessions: sessions, after: start, limit: min(max(1, limit), Limits.membersPageMax))
+                runtime: runtime, sessions: sessions, after: start,
+                limit: min(max(1, limit), Limits.membersPageMax))
             wait(milliseconds: milliseconds) { [weak self] expired in
                 guard let outcome = question.proceed(expired: expired) else { return false }
                 self?.later { question.end() }
@@ -209,14 +234,17 @@ extension Engine {
         var members = runtime.record.content.owners.map { owner in
             let stored = known.first { $0.memberID == owner.owner.bytes }
             return ChannelMember(
-                id: owner.owner.text, name: stored?.name ?? "", role: .owner, status: stored?.status ?? "introduced",
+                id: owner.owner.text, name: stored?.name ?? "", role: .owner,
+                status: stored?.status ?? "introduced",
                 joinedAt: stored?.joinedAt, isSelf: owner.owner == runtime.me)
         }
         for member in known where !members.contains(where: { $0.id == Base64URL.encode(member.memberID) }) {
             members.append(
                 ChannelMember(
-                    id: Base64URL.encode(member.memberID), name: member.name, role: .init(rawValue: member.role),
-                    status: member.status, joinedAt: member.joinedAt, isSelf: member.memberID == runtime.me.bytes))
+                    id: Base64URL.encode(member.memberID), name: member.name,
+                    role: .init(rawValue: member.role),
+                    status: member.status, joinedAt: member.joinedAt,
+                    isSelf: member.memberID == runtime.me.bytes))
         }
         if !members.contains(where: \.isSelf), runtime.isCurrent {
             members.append(
@@ -224,11 +252,13 @@ extension Engine {
                     id: runtime.me.text, name: runtime.memberName, role: .init(rawValue: runtime.role.text),
                     status: MemberStatus.connected.text, joinedAt: nil, isSelf: true))
         }
-        return MemberPage(members: members, total: max(runtime.record.content.memberCount, Int64(members.count)), next: nil)
+        return MemberPage(
+            members: members, total: max(runtime.record.content.memberCount, Int64(members.count)), next: nil)
     }
 
     func removeMember(
-        _ memberID: String, from channel: String, messages: Bool, milliseconds: Int64, _ reply: Reply<PublishReceipt>
+        _ memberID: String, from channel: String, messages: Bool, milliseconds: Int64,
+        _ reply: Reply<PublishReceipt>
     ) {
         do throws(ChannelClientError) {
             let runtime = try openCurrent(channel)
@@ -261,7 +291,8 @@ extension Engine {
         return try messages(in: runtime, limit: limit, before: try before.map(position(in: runtime)))
     }
 
-    private func position(in runtime: ChannelRuntime) -> (String) throws(ChannelClientError) -> StoredMessage {
+    private func position(in runtime: ChannelRuntime) -> (String) throws(ChannelClientError) -> StoredMessage
+    {
         { text throws(ChannelClientError) in try self.findMessage(text, in: runtime) }
     }
 
@@ -289,12 +320,15 @@ extension Engine {
             guard !sessions.isEmpty, runtime.isCurrent else {
                 return reply.succeed(try messages(in: runtime, limit: limit, before: message))
             }
-            let question = HistoryQuestion(runtime: runtime, sessions: sessions, before: message, limit: limit)
+            let question = HistoryQuestion(
+                runtime: runtime, sessions: sessions, before: message, limit: limit)
             wait(milliseconds: milliseconds) { [weak self] expired in
                 guard let self else { return true }
                 guard let failure = question.proceed(expired: expired) else { return false }
                 self.later { question.end() }
-                if let failure = failure.error { reply.fail(failure) } else {
+                if let failure = failure.error {
+                    reply.fail(failure)
+                } else {
                     do throws(ChannelClientError) {
                         reply.succeed(try self.messages(in: runtime, limit: limit, before: message))
                     } catch {

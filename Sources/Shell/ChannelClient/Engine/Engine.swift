@@ -8,8 +8,8 @@ internal import SodiumCrypto
 
 /// Everything of one client that runs: the loop, the database, one runtime object for each channel in use.
 ///
-/// Files: `Engine+…` answer the calls of the facade; `ChannelRuntime` and the sessions keep the links; `Ingest` takes
-/// what relays deliver. Thread: its own; others reach it through `EngineHandle` only.
+/// Files: `Engine+…` answer the calls of the facade; `ChannelRuntime` and the sessions keep the links;
+/// `Ingest` takes what relays deliver. Thread: its own; others reach it through `EngineHandle` only.
 final class Engine {
     let home: String
     let options: ChannelClient.Options
@@ -90,7 +90,8 @@ final class Engine {
     func makeBackoff(failures: Int = 0) -> Backoff {
         let minimum = max(1, options.retryMinimum.clampedMilliseconds)
         return Backoff(
-            minimumMilliseconds: minimum, maximumMilliseconds: max(minimum, options.retryMaximum.clampedMilliseconds),
+            minimumMilliseconds: minimum,
+            maximumMilliseconds: max(minimum, options.retryMaximum.clampedMilliseconds),
             failures: failures)
     }
 
@@ -238,13 +239,15 @@ extension ChannelClientError {
         case .foreign(let text): self.init(.homeForeign, "The home's database cannot be used: \(text).")
         case .tooNew(let found, let known):
             self.init(
-                .homeTooNew, "The home's database has version \(found), this program knows \(known); use a newer one.")
+                .homeTooNew,
+                "The home's database has version \(found), this program knows \(known); use a newer one.")
         case .corrupt(let text): self.init(.homeCorrupt, "The home's database is damaged: \(text).")
         case .notWritable(let text): self.init(.homeNotWritable, "The home cannot be written: \(text).")
         case .permission(let text): self.init(.permissionDenied, "\(text).")
         case .busy: self.init(.homeBusy, "Another process is using the home's database; try again.")
         case .full: self.init(.diskFull, "The volume of the home is full.")
-        case .inputOutput(let text): self.init(.inputOutput, "The home's database could not be read or written: \(text).")
+        case .inputOutput(let text):
+            self.init(.inputOutput, "The home's database could not be read or written: \(text).")
         case .defect(let text): self.init(.defect, text)
         }
     }

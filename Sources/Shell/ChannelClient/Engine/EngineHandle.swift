@@ -27,7 +27,8 @@ final class EngineHandle: Sendable {
     }
 
     /// Starts the engine's thread and waits until the home is open.
-    static func start(home: String, options: ChannelClient.Options) throws(ChannelClientError) -> EngineHandle {
+    static func start(home: String, options: ChannelClient.Options) throws(ChannelClientError) -> EngineHandle
+    {
         Posix.ignoreSIGPIPE()
         let results = Mailbox<StartResult>()
         let wakerBox = WakerBox()

@@ -116,7 +116,8 @@ extension Engine {
             let entries: [StoredJournalEntry]
             do throws(ChannelClientError) {
                 entries = try attempt {
-                    try store.journal(of: follower.runtime.id, after: follower.position, limit: Self.journalPageMax)
+                    try store.journal(
+                        of: follower.runtime.id, after: follower.position, limit: Self.journalPageMax)
                 }
             } catch {
                 follower.waiting = nil
@@ -158,7 +159,8 @@ extension Engine {
     private func itemKind(_ entry: StoredJournalEntry, in runtime: ChannelRuntime) -> FollowItem.Kind? {
         switch entry.kind {
         case "message", "edited", "deleted":
-            guard let event = entry.event, let stored = background({ try store.message(event: event) }) ?? nil else {
+            guard let event = entry.event, let stored = background({ try store.message(event: event) }) ?? nil
+            else {
                 return nil
             }
             let message = publicMessage(stored, in: runtime)
@@ -166,7 +168,8 @@ extension Engine {
             // What was deleted since is told by its own entry only.
             guard !message.deleted else { return nil }
             return entry.kind == "message" ? .message(message) : .edited(message)
-        case "gap": return entry.detail.flatMap { JournalText.gap($0, channel: runtime.localName) }.map { .gap($0) }
+        case "gap":
+            return entry.detail.flatMap { JournalText.gap($0, channel: runtime.localName) }.map { .gap($0) }
         case "disagreement":
             return entry.detail.flatMap { JournalText.disagreement($0, channel: runtime.localName) }
                 .map { .disagreement($0) }

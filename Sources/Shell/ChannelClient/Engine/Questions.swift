@@ -22,25 +22,37 @@ final class RecordFetch {
             if best == nil || record.version > (best?.version ?? 0) { best = record }
         } catch {
             isInvalid = true
-            failures.append(RelayOutcome(relay: host, result: .failed("the record does not verify: \(error)", retriable: false)))
+            failures.append(
+                RelayOutcome(
+                    relay: host, result: .failed("the record does not verify: \(error)", retriable: false)))
         }
     }
 
     func failed(_ failure: ConnectionFailure, host: String) {
         open -= 1
-        failures.append(RelayOutcome(relay: host, result: .failed(failure.text, retriable: failure.retriable)))
+        failures.append(
+            RelayOutcome(relay: host, result: .failed(failure.text, retriable: failure.retriable)))
     }
 
     var result: Result<VerifiedRecord, ChannelClientError> {
         if let best { return .success(best) }
         if isInvalid {
-            return .failure(.init(.invalidRecord, "What the relay serves for this channel does not verify.", relays: failures))
+            return .failure(
+                .init(
+                    .invalidRecord, "What the relay serves for this channel does not verify.",
+                    relays: failures))
         }
         let detail = failures.first.map { outcome in
-            if case .failed(let text, _) = outcome.result { "\(outcome.relay): \(text)" } else { outcome.relay }
+            if case .failed(let text, _) = outcome.result {
+                "\(outcome.relay): \(text)"
+            } else {
+                outcome.relay
+            }
         }
         return .failure(
-            .init(.unreachable, "No relay of the link serves this channel (\(detail ?? "no relay")).", relays: failures))
+            .init(
+                .unreachable, "No relay of the link serves this channel (\(detail ?? "no relay")).",
+                relays: failures))
     }
 }
 
@@ -71,7 +83,8 @@ final class MembersQuestion {
             let session = sessions[index].session
             guard session.control.isControlling, !sessions[index].isAsked else { continue }
             sessions[index].isAsked = true
-            session.control.members(after: after, limit: limit) { [weak self, weak engine = runtime.engine] result in
+            session.control.members(after: after, limit: limit) {
+                [weak self, weak engine = runtime.engine] result in
                 switch result {
                 case .success(let page): if self?.answer == nil { self?.answer = page }
                 case .failure(let failure):
@@ -82,11 +95,16 @@ final class MembersQuestion {
             }
         }
         if let answer { return .success(page(answer)) }
-        let isOver = sessions.allSatisfy { $0.isAsked ? failed > 0 : $0.session.control.failureCount > $0.failures }
+        let isOver = sessions.allSatisfy {
+            $0.isAsked ? failed > 0 : $0.session.control.failureCount > $0.failures
+        }
         guard expired || isOver else { return nil }
-        let reason = failure?.text ?? sessions.compactMap { $0.session.control.connection.lastFailure?.text }.first
+        let reason =
+            failure?.text ?? sessions.compactMap { $0.session.control.connection.lastFailure?.text }.first
         return .failure(
-            .init(expired && !isOver ? .timedOut : .unreachable, "No relay told the members: \(reason ?? "no answer in time")."))
+            .init(
+                expired && !isOver ? .timedOut : .unreachable,
+                "No relay told the members: \(reason ?? "no answer in time")."))
     }
 
     private func page(_ page: Frame.MembersPage) -> MemberPage {
@@ -140,9 +158,12 @@ final class HistoryQuestion {
             }
         }
         if isAnswered { return (nil, ()) }
-        let isOver = sessions.allSatisfy { $0.isAsked ? failed > 0 : $0.session.member.failureCount > $0.failures }
+        let isOver = sessions.allSatisfy {
+            $0.isAsked ? failed > 0 : $0.session.member.failureCount > $0.failures
+        }
         guard expired || isOver else { return nil }
-        let reason = failure?.text ?? sessions.compactMap { $0.session.member.connection.lastFailure?.text }.first
+        let reason =
+            failure?.text ?? sessions.compactMap { $0.session.member.connection.lastFailure?.text }.first
         return (
             .init(
                 expired && !isOver ? .timedOut : .unreachable,
@@ -154,7 +175,8 @@ final class HistoryQuestion {
     private func start(_ relayID: Int64) -> (Frame.HistoryMode, Int64) {
         guard let before else { return (.beforeSequence, .max) }
         let engine = runtime.engine
-        let sequence = engine.background { try engine.store.sequence(of: before.event, relay: relayID) } ?? nil
+        let sequence =
+            engine.background { try engine.store.sequence(of: before.event, relay: relayID) } ?? nil
         if let sequence, sequence > 0 { return (.beforeSequence, sequence) }
         return (.beforeTime, before.time + 1)
     }
@@ -179,12 +201,18 @@ final class SynchronizeTarget {
         if runtime.isOwner { demands.append(session.demandControl()) }
     }
 
-    private var memberFailed: Bool { session.member.failureCount > memberFailures || session.member.isSuspended }
-    private var controlFailed: Bool { session.control.failureCount > controlFailures || session.control.isSuspended }
+    private var memberFailed: Bool {
+        session.member.failureCount > memberFailures || session.member.isSuspended
+    }
+    private var controlFailed: Bool {
+        session.control.failureCount > controlFailures || session.control.isSuspended
+    }
 
     /// Everything is said and heard, or the relay cannot be reached now.
     var isSettled: Bool {
         guard let row = runtime.row(relayID) else { return true }
+        // A record that is about to be made is still to be told.
+        if runtime.recordTimer != nil { return false }
         if row.relay.awaitsRejection, runtime.isOwner { return controlFailed }
         guard row.relay.takesMessages else { return true }
         if runtime.isOwner, !isControlSettled(row) { return false }
@@ -211,7 +239,8 @@ final class SynchronizeTarget {
         guard let row = runtime.row(relayID), row.relay.takesMessages else { return nil }
         let usable = runtime.isOwner ? row.relay.isPublishable : row.relay.status == .active
         let connection =
-            usable && !session.member.isAttached ? session.member.connection
+            usable && !session.member.isAttached
+            ? session.member.connection
             : runtime.isOwner && !session.control.isControlling ? session.control.connection : nil
         guard let connection else { return nil }
         return (runtime.localName, row.name, connection.lastFailure?.text ?? "no answer in time")

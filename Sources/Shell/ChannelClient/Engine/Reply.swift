@@ -2,8 +2,8 @@ import Synchronization
 
 /// Answers one suspended call exactly once, from whatever thread.
 ///
-/// A reply that is dropped without an answer (the engine was shut down) answers `shut-down` by itself, so no caller
-/// waits for ever.
+/// A reply that is dropped without an answer (the engine was shut down) answers `shut-down` by itself, so no
+/// caller waits for ever.
 final class Reply<Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, ChannelClientError>
     private let continuation: Mutex<CheckedContinuation<Outcome, Never>?>

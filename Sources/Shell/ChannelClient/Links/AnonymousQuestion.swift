@@ -32,7 +32,8 @@ final class AnonymousQuestion: LinkDelegate {
         engine: Engine, hosts: [AntennaLink.Endpoint], identity: PublicKey?, _ ask: Ask, milliseconds: Int64,
         _ tell: @escaping (Progress) -> Void
     ) {
-        let question = AnonymousQuestion(engine: engine, hosts: hosts, identity: identity, ask: ask, tell: tell)
+        let question = AnonymousQuestion(
+            engine: engine, hosts: hosts, identity: identity, ask: ask, tell: tell)
         engine.questions[ObjectIdentifier(question)] = question
         question.begin(milliseconds)
     }
@@ -55,7 +56,8 @@ final class AnonymousQuestion: LinkDelegate {
         engine.resolver.resolve(hosts) { [weak self] result in
             guard let self, !self.isOver else { return }
             switch result {
-            case .failure(let error): self.finish(.failed(ConnectionFailure(stage: .resolve, text: error.description)))
+            case .failure(let error):
+                self.finish(.failed(ConnectionFailure(stage: .resolve, text: error.description)))
             case .success(let addresses):
                 self.tell(.resolved(addresses))
                 self.link = Link.connect(
@@ -96,7 +98,8 @@ final class AnonymousQuestion: LinkDelegate {
         case (.direct(let body), .challenge):
             guard let elements = try? Body.decode(body, crypto: engine.crypto) else { return }
             for case .success(let element) in elements {
-                guard let json = element.json, case .relayTest(let test)? = try? Event.decode(json: json).params,
+                guard let json = element.json,
+                    case .relayTest(let test)? = try? Event.decode(json: json).params,
                     let signature = test.signature
                 else { continue }
                 finish(.signature(signature))
@@ -105,7 +108,8 @@ final class AnonymousQuestion: LinkDelegate {
             finish(
                 .failed(
                     ConnectionFailure(
-                        stage: .open, text: "\(error.name): \(printable(error.text))", retriable: error.known?.retry == .yes,
+                        stage: .open, text: "\(error.name): \(printable(error.text))",
+                        retriable: error.known?.retry == .yes,
                         code: error.code)))
         default: break
         }

@@ -10,8 +10,8 @@ internal import SodiumCrypto
 /// ```
 /// closed ──open──▶ proving ──CONTROLLED──▶ controlling
 /// ```
-/// What is to be said follows from the relay's row (`OwnerRelay`) and the record that the relay is known to have, so a
-/// lost link costs nothing: the next one says what is still missing.
+/// What is to be said follows from the relay's row (`OwnerRelay`) and the record that the relay is known to
+/// have, so a lost link costs nothing: the next one says what is still missing.
 final class ControlSession: RelayConnectionUser {
     enum State { case closed, proving, controlling }
 
@@ -61,7 +61,8 @@ final class ControlSession: RelayConnectionUser {
         link.send(
             .control(
                 Frame.Control(
-                    channel: runtime.channelID, owner: runtime.me, signature: runtime.keys.signature(over: proof),
+                    channel: runtime.channelID, owner: runtime.me,
+                    signature: runtime.keys.signature(over: proof),
                     invitationFollows: row.relay.status == .new || row.relay.status == .invited,
                     record: runtime.record.bytes)))
     }
@@ -122,7 +123,8 @@ final class ControlSession: RelayConnectionUser {
         if let done = memberRequests.removeValue(forKey: error.request) {
             done(
                 .failure(
-                    ConnectionFailure(stage: .open, text: "\(error.name): \(printable(error.text))", code: error.code)))
+                    ConnectionFailure(
+                        stage: .open, text: "\(error.name): \(printable(error.text))", code: error.code)))
         } else if puts.removeValue(forKey: error.request) != nil {
             switch error.known {
             case .recordStale, .recordConflict:
@@ -134,7 +136,8 @@ final class ControlSession: RelayConnectionUser {
                 if error.known?.retry == .yes {
                     connection.restart(
                         ConnectionFailure(
-                            stage: .open, text: error.name, retryAfterMilliseconds: Int64(error.retryAfterMs)))
+                            stage: .open, text: error.name, retryAfterMilliseconds: Int64(error.retryAfterMs))
+                    )
                 } else {
                     isSuspended = true
                     engine.later { [weak runtime] in runtime?.reconcile() }
@@ -158,7 +161,9 @@ final class ControlSession: RelayConnectionUser {
         connection.succeeded()
         runtime.setRelayError(relayID, nil)
         guard let row = runtime.row(relayID) else { return }
-        if recordVersion == runtime.record.version, ChannelWire.RelayStatus(rawValue: status)?.isServing == true {
+        if recordVersion == runtime.record.version,
+            ChannelWire.RelayStatus(rawValue: status)?.isServing == true
+        {
             runtime.recordStored(relayID, version: recordVersion)
         } else if recordVersion > runtime.record.version {
             let request = newRequest()
@@ -208,7 +213,8 @@ final class ControlSession: RelayConnectionUser {
     private func sendInvitation() {
         let invitation = RelayInvitation(
             fromMember: MemberAndRole(memberID: runtime.me, role: .owner),
-            fromMemberProfile: ChannelWire.Profile(displayName: runtime.memberName), relayMemberID: relayMember,
+            fromMemberProfile: ChannelWire.Profile(displayName: runtime.memberName),
+            relayMemberID: relayMember,
             groupLink: AntennaLink.channel(
                 runtime.channelID,
                 hosts: connection.endpoint.hosts.prefix(1).map {
@@ -267,7 +273,8 @@ final class ControlSession: RelayConnectionUser {
         {
             key = linkKey
         }
-        if let key, row.relayKey != key.raw || row.relayLink != acceptance.relayLink, row.relay.takesMessages {
+        if let key, row.relayKey != key.raw || row.relayLink != acceptance.relayLink, row.relay.takesMessages
+        {
             engine.background {
                 try engine.store.setRelayEndpoint(relayID, key: key.raw, link: acceptance.relayLink)
             }

@@ -4,7 +4,8 @@ internal import ClientStore
 internal import LibeventLoop
 internal import LinkRuntime
 
-/// The member link to one relay: join where needed, attach at the position, take deliveries, publish the outbox.
+/// The member link to one relay: join where needed, attach at the position, take deliveries, publish the
+/// outbox.
 ///
 /// ```
 /// closed ──open──▶ joining ──JOINED──▶ attaching ──ATTACHED──▶ attached
@@ -68,7 +69,8 @@ final class MemberSession: RelayConnectionUser {
         flush()
         reset("the link was not needed any more")
         guard wasAttached else { return }
-        engine.emit(.connectionChanged(channel: runtime.localName, relay: name, connected: false, reason: nil))
+        engine.emit(
+            .connectionChanged(channel: runtime.localName, relay: name, connected: false, reason: nil))
     }
 
     func connectionDidClose(_ failure: ConnectionFailure) {
@@ -80,7 +82,8 @@ final class MemberSession: RelayConnectionUser {
         runtime.setRelayError(relayID, failure.text)
         if wasAttached {
             engine.emit(
-                .connectionChanged(channel: runtime.localName, relay: name, connected: false, reason: failure.text))
+                .connectionChanged(
+                    channel: runtime.localName, relay: name, connected: false, reason: failure.text))
         }
         engine.changed()
     }
@@ -110,7 +113,8 @@ final class MemberSession: RelayConnectionUser {
         case .unknownMember where !runtime.isOwner:
             // The relay lost this membership: join again.
             engine.background { try engine.store.setRelayJoined(relayID, false) }
-        case .memberRemoved, .channelRejected, .channelDeleted, .channelInactive, .unknownChannel, .joinRefused,
+        case .memberRemoved, .channelRejected, .channelDeleted, .channelInactive, .unknownChannel,
+            .joinRefused,
             .memberKeyMismatch, .badProof, .notOwner:
             isSuspended = true
             engine.later { [weak runtime] in runtime?.reconcile() }
@@ -124,7 +128,8 @@ final class MemberSession: RelayConnectionUser {
     private func join(_ link: Link) {
         state = .joining
         let request = JoinRequest(
-            profile: ChannelWire.Profile(displayName: runtime.memberName), memberID: runtime.me, memberKey: runtime.keys.key,
+            profile: ChannelWire.Profile(displayName: runtime.memberName), memberID: runtime.me,
+            memberKey: runtime.keys.key,
             viaRelay: relayMember)
         let element = Signing.element(
             json: Event(params: .member(request)).encode(), channel: runtime.channelID, member: runtime.me,
@@ -149,7 +154,8 @@ final class MemberSession: RelayConnectionUser {
         link.send(
             .attach(
                 Frame.Attach(
-                    channel: runtime.channelID, member: runtime.me, signature: runtime.keys.signature(over: proof),
+                    channel: runtime.channelID, member: runtime.me,
+                    signature: runtime.keys.signature(over: proof),
                     start: start)))
     }
 
@@ -223,7 +229,8 @@ final class MemberSession: RelayConnectionUser {
         } else if let request = histories.removeValue(forKey: error.request) {
             request.done(
                 .failure(
-                    ConnectionFailure(stage: .open, text: "\(error.name): \(printable(error.text))", code: error.code)))
+                    ConnectionFailure(
+                        stage: .open, text: "\(error.name): \(printable(error.text))", code: error.code)))
         } else {
             recordRequests.remove(error.request)
         }
@@ -266,21 +273,28 @@ final class MemberSession: RelayConnectionUser {
     /// Sends what waits in the outbox, in order, as much at once as the link takes.
     func pump() {
         guard state == .attached, let link = connection.link else { return }
-        let rows = engine.background { try engine.store.pendingRows(relay: relayID, limit: Self.publishingMax * 2) } ?? []
+        let rows =
+            engine.background { try engine.store.pendingRows(relay: relayID, limit: Self.publishingMax * 2) }
+            ?? []
         let now = engine.nowMilliseconds
         let sending = Set(publishing.values)
         for row in rows where !sending.contains(row.event) {
-            guard publishing.count < Self.publishingMax, link.queuedBytes < Self.queuedBytesMax else { return }
+            guard publishing.count < Self.publishingMax, link.queuedBytes < Self.queuedBytesMax else {
+                return
+            }
             guard row.entry.isDue(nowMilliseconds: now) else {
                 // Order matters: an edit must not overtake its message.
-                pumpTimer = engine.loop.timer(afterMilliseconds: max(1, row.entry.nextTryMilliseconds - now)) {
+                pumpTimer = engine.loop.timer(afterMilliseconds: max(1, row.entry.nextTryMilliseconds - now))
+                {
                     [weak self] in self?.pump()
                 }
                 return
             }
             let request = newRequest()
             publishing[request] = row.event
-            engine.background { try engine.store.changeOutbox(event: row.event, relay: relayID) { $0.sent() } }
+            engine.background {
+                try engine.store.changeOutbox(event: row.event, relay: relayID) { $0.sent() }
+            }
             link.send(.publish(request: request, body: row.element))
         }
     }
@@ -291,7 +305,9 @@ final class MemberSession: RelayConnectionUser {
         case .stored, .repeated:
             connection.succeeded()
             engine.background {
-                try engine.store.changeOutbox(event: event, relay: relayID) { $0.acknowledged(sequence: result.sequence) }
+                try engine.store.changeOutbox(event: event, relay: relayID) {
+                    $0.acknowledged(sequence: result.sequence)
+                }
             }
             runtime.outboxChanged(event: event, relayID: relayID)
         case .refused:
@@ -315,7 +331,8 @@ final class MemberSession: RelayConnectionUser {
         let now = engine.nowMilliseconds
         engine.background {
             try engine.store.changeOutbox(event: event, relay: relayID) {
-                $0.refused(code: code, name: name, retry: advice, backoffMilliseconds: pause, nowMilliseconds: now)
+                $0.refused(
+                    code: code, name: name, retry: advice, backoffMilliseconds: pause, nowMilliseconds: now)
             }
         }
         runtime.outboxChanged(event: event, relayID: relayID)
@@ -324,7 +341,8 @@ final class MemberSession: RelayConnectionUser {
 
     // MARK: History
 
-    /// Asks for a page of the relay's log; what comes is stored before `done` is called with whether there is more.
+    /// Asks for a page of the relay's log; what comes is stored before `done` is called with whether there is
+    /// more.
     func history(
         mode: Frame.HistoryMode, value: Int64, limit: Int,
         _ done: @escaping (Result<Bool, ConnectionFailure>) -> Void

@@ -149,7 +149,8 @@ final class RelayConnection: LinkDelegate {
                 if let drain = failure.drainMilliseconds ?? drain {
                     backoff.drained(delayMilliseconds: drain, using: &engine.random)
                 } else {
-                    backoff.failed(retryAfterMilliseconds: failure.retryAfterMilliseconds, using: &engine.random)
+                    backoff.failed(
+                        retryAfterMilliseconds: failure.retryAfterMilliseconds, using: &engine.random)
                 }
             state = .waiting
             timer = engine.loop.timer(afterMilliseconds: pause) { [weak self] in
@@ -193,10 +194,12 @@ extension ConnectionFailure {
         let stage: Stage = wasOpen ? .open : .handshake
         switch reason {
         case .local: self.init(stage: stage, text: "closed here")
-        case .peerClosed: self.init(stage: stage, text: wasOpen ? "the relay closed the link" : "the relay hung up")
+        case .peerClosed:
+            self.init(stage: stage, text: wasOpen ? "the relay closed the link" : "the relay hung up")
         case .peerError(let error):
             self.init(
-                stage: stage, text: "\(error.name): \(printable(error.text))", retriable: error.known?.retry != .no,
+                stage: stage, text: "\(error.name): \(printable(error.text))",
+                retriable: error.known?.retry != .no,
                 retryAfterMilliseconds: Int64(error.retryAfterMs), code: error.code)
         case .refused(let code):
             let known = LinkErrorCode(rawValue: code)
@@ -206,7 +209,8 @@ extension ConnectionFailure {
         case .handshakeFailed(let problem):
             self.init(stage: .handshake, text: Self.text(problem), retriable: false)
         case .notAuthentic: self.init(stage: stage, text: "somebody changed bytes on the way")
-        case .malformed(_, let text): self.init(stage: stage, text: "the relay sent what does not decode: \(printable(text))")
+        case .malformed(_, let text):
+            self.init(stage: stage, text: "the relay sent what does not decode: \(printable(text))")
         case .timedOut(let at):
             self.init(stage: at == .connect ? .connect : stage, text: "no answer in time (\(at.rawValue))")
         case .slowReader, .queueFull: self.init(stage: stage, text: "the relay does not read")
@@ -221,7 +225,8 @@ extension ConnectionFailure {
         case .noCommonVersion: "no common link version; update the older side"
         case .notAuthentic: "the handshake does not verify"
         case .malformed: "the handshake does not decode"
-        case .certificate(let problem): "the relay is not the one of this address, or its certificate is bad (\(problem))"
+        case .certificate(let problem):
+            "the relay is not the one of this address, or its certificate is bad (\(problem))"
         }
     }
 }

@@ -20,7 +20,8 @@ final class RelaySession {
         self.runtime = runtime
         relayID = row.id
         name = row.name
-        guard let relayMember = MemberID(bytes: row.memberID), let identity = PublicKey(raw: row.identity) else {
+        guard let relayMember = MemberID(bytes: row.memberID), let identity = PublicKey(raw: row.identity)
+        else {
             preconditionFailure("the store checks the lengths of a relay's ids")
         }
         self.relayMember = relayMember
@@ -94,16 +95,21 @@ final class RelaySession {
             let isUsable = isOwner ? row.relay.isPublishable : row.relay.status == .active
             let pending =
                 background != .none
-                && (engine.background { try !engine.store.pendingRows(relay: relayID, limit: 1).isEmpty } ?? false)
+                && (engine.background { try !engine.store.pendingRows(relay: relayID, limit: 1).isEmpty }
+                    ?? false)
             wantsMember =
-                isUsable && (runtime.isCurrent ? memberDemand > 0 || follows || pending : memberDemand > 0 || pending)
+                isUsable
+                && (runtime.isCurrent ? memberDemand > 0 || follows || pending : memberDemand > 0 || pending)
         }
         var wantsControl = false
-        if isOwner, runtime.isCurrent || controlDemand > 0, !control.isSuspended, row.relay.status != .rejected {
+        if isOwner, runtime.isCurrent || controlDemand > 0, !control.isSuspended,
+            row.relay.status != .rejected
+        {
             let underWay =
                 row.relay.isUnderWay || row.relay.awaitsRejection || control.needsRecord(row)
             wantsControl =
-                controlDemand > 0 || (background != .none && underWay) || (row.relay.status != .inactive && follows)
+                controlDemand > 0 || (background != .none && underWay)
+                || (row.relay.status != .inactive && follows)
         }
         let endpoint = RelayEndpoint(hosts: Self.hosts(row), identity: identity)
         member.connection.setEndpoint(endpoint)

@@ -27,7 +27,9 @@ final class Resolver {
         }
     }
 
-    private static func blockingResolve(_ hosts: [AntennaLink.Endpoint]) -> Result<[SocketAddress], ResolveError> {
+    private static func blockingResolve(_ hosts: [AntennaLink.Endpoint]) -> Result<
+        [SocketAddress], ResolveError
+    > {
         var found: [SocketAddress] = []
         var failure = ResolveError(host: hosts.first?.host ?? "", message: "no address")
         for host in hosts {
