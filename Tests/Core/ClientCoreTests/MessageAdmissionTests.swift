@@ -2,8 +2,8 @@ import ChannelWire
 import ClientCore
 import Testing
 
-/// Signatures without cryptography: a signature by a key over a message is the key's first byte, repeated, and the
-/// sum of the message. Enough to tell right from wrong, and Core's tests need no library.
+/// Signatures without cryptography: a signature by a key over a message is the key's first byte, repeated,
+/// and the sum of the message. Enough to tell right from wrong, and Core's tests need no library.
 private enum Toy {
     static func key(_ n: UInt8) -> PublicKey { PublicKey(raw: [UInt8](repeating: n, count: 32))! }
 
@@ -185,7 +185,7 @@ struct MessageAdmissionTests {
     }
 
     @Test(
-        "without a message id nothing is taken; events that nobody publishes are refused, later ones passed over"
+        "no message id: not taken; events that nobody publishes: refused; later ones: passed over"
     )
     func ids() {
         #expect(

@@ -68,6 +68,19 @@ final class TestRelay {
     }
 }
 
+/// Something that takes connections and never says a word.
+final class BlackHole {
+    private let socket: FileDescriptor
+    /// An address like a relay's.
+    let address: String
+
+    init() throws {
+        socket = try Posix.listen(tcp: .loopback(port: 0))
+        let port = try #require(Posix.localAddress(socket.raw)).port
+        address = "https://127.0.0.1/r#\(String(repeating: "A", count: 42))E?p=\(port)"
+    }
+}
+
 /// A home that goes away with the test, and clients on it.
 final class Person: Sendable {
     let home: String

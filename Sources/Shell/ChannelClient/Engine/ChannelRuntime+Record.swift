@@ -33,11 +33,12 @@ extension ChannelRuntime {
                         content.rosterVersion = 0
                         content.rosterDigest = Sodium.sha512(Roster().blob())
                     }
-                    guard content != current.content else { return nil }
+                    guard content != current.content || forcesNextRecord else { return nil }
                     content.version = version
                     return ChannelRecord.make(content, signer: me, sign: keys.signature)?.bytes
                 }
             } ?? nil
+        forcesNextRecord = false
         reloadRecord()
         reconcile()
         engine.changed()

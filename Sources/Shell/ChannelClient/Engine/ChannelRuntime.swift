@@ -25,6 +25,8 @@ final class ChannelRuntime {
     var withheldTimer: LoopTimer?
     var isWithheldCheckNeeded = false
     var recordTimer: LoopTimer?
+    /// A relay has another record with our version: the next one is made even where nothing changed.
+    var forcesNextRecord = false
     /// What was said of a relay's records already, so that it is said once.
     var reportedRecords: Set<String> = []
     /// Streams that read this channel.

@@ -148,9 +148,13 @@ extension Engine {
                         }
                     }
                     var rows: [StoredChannelRelay] = []
+                    var names = Set(try store.channelRelays(of: runtime.id).map(\.name))
                     for (entry, member) in zip(entries, members) {
+                        // The address book may have given an old name to another relay.
+                        let name = ChannelNaming.localName(for: entry.name, taken: names)
+                        names.insert(name)
                         let row = try store.insertChannelRelay(
-                            channel: runtime.id, name: entry.name, memberID: member, identity: entry.identity,
+                            channel: runtime.id, name: name, memberID: member, identity: entry.identity,
                             address: entry.address, now: nowSeconds)
                         if let row { rows.append(row) }
                     }

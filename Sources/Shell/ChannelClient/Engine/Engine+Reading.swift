@@ -59,6 +59,7 @@ extension Engine {
             return done(.failure(error))
         }
         let fetch = RecordFetch(channel: channel, open: hosts.count)
+        let patience = Patience(engine: self, milliseconds: Self.silentMilliseconds) { fetch.end(done) }
         for host in hosts {
             AnonymousQuestion.ask(
                 engine: self, hosts: [host.endpoint], identity: host.identity, .record(channel),
@@ -70,7 +71,7 @@ extension Engine {
                 case .failed(let failure): fetch.failed(failure, host: host.endpoint.description)
                 case .resolved, .opened, .signature: return
                 }
-                if fetch.open == 0 { done(fetch.result) }
+                if fetch.open == 0 { fetch.end(done) } else if fetch.hasRecord { patience.begin() }
             }
         }
     }
@@ -127,12 +128,17 @@ extension Engine {
         let sessions = rows.map { runtime.session($0) }
         let failures = sessions.map(\.member.failureCount)
         var demands = sessions.map { $0.demandMember() }
+        let patience = Patience(engine: self, milliseconds: Self.silentMilliseconds)
         wait(milliseconds: milliseconds) { [weak self] expired in
             guard let self else { return true }
-            let isSettled = zip(sessions, failures).allSatisfy { session, failures in
-                session.member.isCaughtUp || session.member.failureCount > failures
-            }
+            if sessions.contains(where: \.member.isCaughtUp) { patience.begin() }
+            let isSettled =
+                patience.isOver
+                || zip(sessions, failures).allSatisfy { session, failures in
+                    session.member.isCaughtUp || session.member.failureCount > failures
+                }
             guard isSettled || expired else { return false }
+            patience.end()
             let outcomes = sessions.map { Self.joinOutcome($0) }
             self.later {
                 demands = []
@@ -169,6 +175,9 @@ extension Engine {
         }
         return RelayOutcome(relay: session.name, result: .failed(failure.text, retriable: failure.retriable))
     }
+
+    /// How long silent relays are waited for once one has answered.
+    private static let silentMilliseconds: Int64 = 2000
 
     // MARK: Leaving
 
@@ -346,6 +355,7 @@ extension Engine {
 
     func synchronize(milliseconds: Int64, _ reply: Reply<SynchronizeReport>) {
         do throws(ChannelClientError) {
+            if let failure = takeStoreFailure() { throw failure }
             let before = try attempt { try store.openOutboxRows() }
             var targets: [SynchronizeTarget] = []
             for stored in try attempt({ try store.channels() }) {

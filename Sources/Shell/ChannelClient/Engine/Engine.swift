@@ -184,8 +184,13 @@ final class Engine {
         }
     }
 
-    /// The last failure of work that no caller waited for.
-    private(set) var lastStoreFailure: ChannelClientError?
+    /// The last failure of work that no caller waited for, once.
+    func takeStoreFailure() -> ChannelClientError? {
+        defer { lastStoreFailure = nil }
+        return lastStoreFailure
+    }
+
+    private var lastStoreFailure: ChannelClientError?
 
     // MARK: Channels
 

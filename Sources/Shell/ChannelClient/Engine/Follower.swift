@@ -91,6 +91,8 @@ extension Engine {
 
     func nextFollowItem(_ id: Int64, _ reply: Reply<FollowItem?>) {
         guard let follower = followers[id] else { return reply.succeed(nil) }
+        // A disk that fails behind our back must not look like a channel where nothing happens.
+        if let failure = takeStoreFailure() { return reply.fail(failure) }
         follower.waiting?.succeed(nil)
         follower.waiting = reply
         pump(follower)

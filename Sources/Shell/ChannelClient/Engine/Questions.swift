@@ -9,6 +9,8 @@ final class RecordFetch {
     private var best: VerifiedRecord?
     private var failures: [RelayOutcome] = []
     private var isInvalid = false
+    private var isOver = false
+    var hasRecord: Bool { best != nil }
 
     init(channel: ChannelID, open: Int) {
         self.channel = channel
@@ -34,7 +36,14 @@ final class RecordFetch {
             RelayOutcome(relay: host, result: .failed(failure.text, retriable: failure.retriable)))
     }
 
-    var result: Result<VerifiedRecord, ChannelClientError> {
+    /// Hands over the result, once.
+    func end(_ done: (Result<VerifiedRecord, ChannelClientError>) -> Void) {
+        guard !isOver else { return }
+        isOver = true
+        done(result)
+    }
+
+    private var result: Result<VerifiedRecord, ChannelClientError> {
         if let best { return .success(best) }
         if isInvalid {
             return .failure(
@@ -229,7 +238,8 @@ final class SynchronizeTarget {
         guard session.control.isControlling else { return false }
         switch row.relay.status {
         case .new, .accepted, .acknowledgedRoster: return false
-        // Where the operator has not decided there is nothing to wait for; where they have, the answer is on its way.
+        // Where the operator has not decided there is nothing to wait for; where they have, the answer is on
+        // its way.
         case .invited: return session.control.isOperatorsTurn
         case .active, .inactive, .rejected: return !session.control.needsRecord(row)
         }

@@ -29,6 +29,7 @@ final class ControlSession: RelayConnectionUser {
     /// Whether the relay has nothing more to say to an invitation until its operator decides.
     private(set) var isOperatorsTurn = false
     private var isRosterSent = false
+    private var putFailures = 0
     private var nextRequest: UInt32 = 1
     private var puts: [UInt32: Int64] = [:]
     private var gets: Set<UInt32> = []
@@ -88,8 +89,7 @@ final class ControlSession: RelayConnectionUser {
             // The reject came before it, or was lost with another link; the number says the same.
             runtime.relayRejected(relayID, reason: RejectionReason.rejoinRejected.text)
         case .badProof, .notOwner, .recordInvalid, .invitationInvalid, .notAccepting, .channelDeleted:
-            isSuspended = true
-            engine.later { [weak runtime] in runtime?.reconcile() }
+            suspend()
         default: break
         }
         runtime.setRelayError(relayID, failure.text)
@@ -104,6 +104,8 @@ final class ControlSession: RelayConnectionUser {
             direct(body)
         case .recordStored(let request, let version):
             guard puts.removeValue(forKey: request) != nil else { return }
+            putFailures = 0
+            connection.madeProgress()
             runtime.recordStored(relayID, version: version)
         case .record(let request, let record):
             let asked = gets.remove(request) != nil
@@ -128,6 +130,10 @@ final class ControlSession: RelayConnectionUser {
         } else if puts.removeValue(forKey: error.request) != nil {
             switch error.known {
             case .recordStale, .recordConflict:
+                // A version above both settles it; a relay that is never content is left alone.
+                putFailures += 1
+                if putFailures > Self.putFailuresMax { return suspend() }
+                runtime.forcesNextRecord = error.known == .recordConflict
                 let request = newRequest()
                 gets.insert(request)
                 connection.send(.recordGet(request: request, channel: runtime.channelID))
@@ -139,13 +145,18 @@ final class ControlSession: RelayConnectionUser {
                             stage: .open, text: error.name, retryAfterMilliseconds: Int64(error.retryAfterMs))
                     )
                 } else {
-                    isSuspended = true
-                    engine.later { [weak runtime] in runtime?.reconcile() }
+                    suspend()
                 }
             }
         } else {
             gets.remove(error.request)
         }
+    }
+
+    /// Lets the relay be until a call wants it again.
+    private func suspend() {
+        isSuspended = true
+        engine.later { [weak runtime] in runtime?.reconcile() }
     }
 
     private func newRequest() -> UInt32 {
@@ -301,4 +312,6 @@ final class ControlSession: RelayConnectionUser {
         }
         if answer == .publishRecord { runtime.scheduleRecord() }
     }
+
+    private static let putFailuresMax = 3
 }

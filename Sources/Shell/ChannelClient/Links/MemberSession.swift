@@ -303,7 +303,7 @@ final class MemberSession: RelayConnectionUser {
         guard let event = publishing.removeValue(forKey: request), let result = results.first else { return }
         switch result.outcome {
         case .stored, .repeated:
-            connection.succeeded()
+            connection.madeProgress()
             engine.background {
                 try engine.store.changeOutbox(event: event, relay: relayID) {
                     $0.acknowledged(sequence: result.sequence)

@@ -55,6 +55,7 @@ final class RelayConnection: LinkDelegate {
     private var timer: LoopTimer?
     private var attempt = 0
     private var drain: Int64?
+    private var openedAt: Int64?
     private(set) var isWanted = false
     /// When it may be tried again, in monotonic milliseconds; for people.
     private(set) var lastFailure: ConnectionFailure?
@@ -84,11 +85,14 @@ final class RelayConnection: LinkDelegate {
         begin()
     }
 
-    /// The session found the link useful: the next pause starts small again.
-    func succeeded() {
-        backoff.succeeded()
-        lastFailure = nil
-    }
+    /// The session got through: the last failure is history.
+    ///
+    /// The pauses start small again only with `madeProgress`, or when the link has lasted: a relay that lets
+    /// us in and hangs up at once is not asked twice a second for ever.
+    func succeeded() { lastFailure = nil }
+
+    /// The relay did something that it will not have to do again.
+    func madeProgress() { backoff.succeeded() }
 
     func setEndpoint(_ endpoint: RelayEndpoint) {
         guard endpoint != self.endpoint else { return }
@@ -144,6 +148,10 @@ final class RelayConnection: LinkDelegate {
 
     private func failed(_ failure: ConnectionFailure) {
         lastFailure = failure
+        if let openedAt, engine.loop.nowMonotonicMilliseconds - openedAt >= Self.lastingMilliseconds {
+            backoff.succeeded()
+        }
+        openedAt = nil
         if isWanted {
             let pause =
                 if let drain = failure.drainMilliseconds ?? drain {
@@ -164,11 +172,15 @@ final class RelayConnection: LinkDelegate {
         user?.connectionDidClose(failure)
     }
 
+    /// A link that was open for so long did not fail for being tried too soon.
+    private static let lastingMilliseconds: Int64 = 10_000
+
     // MARK: LinkDelegate
 
     func linkDidOpen(_ link: Link) {
         guard link === self.link else { return }
         state = .open
+        openedAt = engine.loop.nowMonotonicMilliseconds
         user?.connectionDidOpen(link)
     }
 

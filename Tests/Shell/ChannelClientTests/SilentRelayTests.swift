@@ -1,0 +1,72 @@
+import ChannelClient
+import Testing
+
+@Suite("Silent and refusing relays", .serialized)
+struct SilentRelayTests {
+    @Test("up, refusing and silent: three separate outcomes within the timeout")
+    func threeOutcomes() async throws {
+        let up = try TestRelay()
+        let closed = try TestRelay { $0.admission = .closed }
+        let silent = try BlackHole()
+        let alice = try await Person("alice")
+        for (name, address) in [("up", up.address), ("closed", closed.address), ("silent", silent.address)] {
+            try await alice.client.addRelay(name: name, address: address)
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        let creation = try await alice.client.createChannel(
+            name: "news", relays: ["up", "closed", "silent"], timeout: .seconds(3))
+        #expect(clock.now - start < .seconds(4))
+        #expect(creation.relays.map(\.relay) == ["up", "closed", "silent"])
+        #expect(creation.relays[0].result == .active)
+        #expect(creation.relays[1].result == .rejected("not_accepting"))
+        guard case .failed(_, retriable: true) = creation.relays[2].result else {
+            Issue.record("a silent relay came to \(creation.relays[2].result)")
+            return
+        }
+        let receipt = try await alice.client.publish("hello", to: "news", timeout: .seconds(2))
+        #expect(receipt.relays.first { $0.relay == "up" }?.isAccepted == true)
+        #expect(receipt.acceptedCount == 1)
+        #expect(try await alice.client.outbox().map(\.relay) == ["silent"])
+    }
+
+    @Test("a reader joins through the relay that answers, however many of the link do not")
+    func silentInLink() async throws {
+        let up = try TestRelay()
+        let silent = try BlackHole()
+        let alice = try await Person("alice")
+        let creation = try await alice.create("news", on: [up])
+        // The same channel id, with a relay in front that never answers.
+        let key = try #require(creation.link.split(separator: "#").last?.split(separator: "?").first)
+        let port = try #require(silent.address.split(separator: "=").last)
+        let upPort = try #require(up.address.split(separator: "=").last)
+        let link = "https://127.0.0.1/c#\(key)?h=127.0.0.1&p=\(port),\(upPort)"
+        let bob = try await Person("bob")
+        let clock = ContinuousClock()
+        let start = clock.now
+        let report = try await bob.client.join(link: link, timeout: .seconds(10))
+        #expect(report.relays.map(\.result) == [.active])
+        #expect(clock.now - start < .seconds(8))
+    }
+
+    @Test("a call that nothing answers ends with its timeout")
+    func timeout() async throws {
+        let silent = try BlackHole()
+        let alice = try await Person("alice")
+        let clock = ContinuousClock()
+        let start = clock.now
+        let report = try await alice.client.testRelay(name: silent.address, timeout: .seconds(1))
+        #expect(!report.ok && clock.now - start < .seconds(3))
+    }
+
+    @Test("a call whose task is cancelled ends at once")
+    func cancelled() async throws {
+        let silent = try BlackHole()
+        let alice = try await Person("alice")
+        let address = silent.address
+        let task = Task { try await alice.client.testRelay(name: address, timeout: .seconds(60)) }
+        task.cancel()
+        let error = await #expect(throws: ChannelClientError.self) { _ = try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+}
