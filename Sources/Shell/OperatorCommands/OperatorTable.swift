@@ -34,8 +34,8 @@ package enum OperatorTable {
             CommandSpec(
                 "leave", "Leave a channel; future invitations will be rejected",
                 discussion: """
-                    Ends the channel here: its subscribers and owners are told, and every later \
-                    invitation is answered with a rejection until you allow it again. This survives \
+                    Ends the channel here: its subscribers and owners are told, and every later
+                    invitation is answered with a rejection until you allow it again. This survives
                     a restart.
                     """,
                 arguments: [channel],

@@ -38,7 +38,7 @@ final class FrontDoor {
             },
             trouble: { error in relay.log.error("accept.failed", ["reason": .text(error.description)]) },
             take: { [unowned self, unowned loop] connection, peer in self.take(connection, peer, loop) })
-        if plan.takesSignals { watchSignals(loop.loop, lifecycle) }
+        if let reload = plan.reload { watchSignals(loop.loop, lifecycle, reload) }
     }
 
     private func take(_ connection: consuming FileDescriptor, _ peer: SocketAddress?, _ loop: RelayLoop) {
@@ -55,17 +55,13 @@ final class FrontDoor {
         }
     }
 
-    private func watchSignals(_ loop: EventLoop, _ lifecycle: Mailbox<LifecycleMessage>) {
+    private func watchSignals(
+        _ loop: EventLoop, _ lifecycle: Mailbox<LifecycleMessage>, _ reload: @escaping @Sendable () -> Void
+    ) {
         for number in [Signal.terminate, Signal.interrupt] {
             signals.append(loop.onSignal(number) { lifecycle.post(.stopRequested) })
         }
-        let log = relay.log
-        signals.append(
-            loop.onSignal(Signal.hangup) {
-                log.notice(
-                    "reload.not-available", ["hint": "settings are read at the start; restart to change them"]
-                )
-            })
+        signals.append(loop.onSignal(Signal.hangup, reload))
     }
 
     func stopAccepting() {

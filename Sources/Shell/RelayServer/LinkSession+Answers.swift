@@ -169,8 +169,9 @@ extension LinkSession {
         guard let page else { return refuse(.internal) }
         // Nothing after the cursor and yet not at the head: the log is gone or was cut under our hands.
         guard page.through > side.reader.cursor else {
-            if side.reader.cursor < side.reader.feed.tail.head, side.reader.end == nil { refuse(.internal) }
-            return side.reader.finishIfDone()
+            if let end = side.reader.end { return refuse(end.code) }
+            if side.reader.cursor < side.reader.feed.tail.head { refuse(.internal) }
+            return
         }
         side.reader.page = page
         loop.serveLater(side.reader)

@@ -26,6 +26,9 @@ final class RelayLoop {
     /// Control links of channels that ended: closed when what came with the notice has been said.
     private var farewells: [Farewell] = []
     private var drain: LoopDrain?
+    /// Readers whose membership has ended, by the time at which they are cut.
+    private var endings: [(at: Int64, number: UInt64, code: LinkErrorCode)] = []
+    private var endingTimer: LoopTimer?
     /// Loop 0: the listener and the control socket.
     var front: FrontDoor?
 
@@ -281,8 +284,27 @@ final class RelayLoop {
     }
 
     private func end(_ reader: MemberReader, _ feed: ChannelFeed, _ code: LinkErrorCode) {
+        guard reader.end == nil else { return }
         reader.finish(through: feed.tail.head, code)
         serveLater(reader)
+        let deadline = loop.nowMonotonicMilliseconds + relay.configuration.slowReaderSeconds * 1000
+        endings.append((deadline, reader.number, code))
+        if endingTimer == nil {
+            endingTimer = loop.timer(afterMilliseconds: 1000, repeating: true) { [unowned self] in
+                self.cutEndings()
+            }
+        }
+    }
+
+    /// A reader that takes too long over the last messages of its membership gets no more of them.
+    private func cutEndings() {
+        let now = loop.nowMonotonicMilliseconds
+        let due = endings.prefix { $0.at <= now }
+        endings.removeFirst(due.count)
+        context.run {
+            for ending in due { sessions[ending.number]?.refuse(ending.code) }
+        }
+        if endings.isEmpty { endingTimer = nil }
     }
 
     // MARK: The end

@@ -69,7 +69,7 @@ package enum RelayOptions {
             "log", "format", .choice(["text", "json"]), default: "text", reloadable: false,
             "how events are written"),
         ConfigurationOption(
-            "log", "addresses", .boolean, default: "no", reloadable: true,
+            "log", "addresses", .boolean, default: "no", reloadable: false,
             "whether addresses of peers are written"),
     ]
 

@@ -45,9 +45,26 @@ package enum RelayProgram {
         let log = Log(
             format: settings.text("log", "format").flatMap(Log.Format.init(rawValue:)) ?? .text,
             minimum: settings.text("log", "level").flatMap(Log.Level.init(name:)) ?? .info)
-        let server = try RelayServer(configuration, log: log, takesSignals: true)
+        let server = try RelayServer(configuration, log: log) { reload(command, since: settings, log) }
         if command.has("print-address") { output.text(server.address + "\n") }
         server.waitUntilStopped()
+    }
+
+    /// Reads the settings anew: takes over what can be, and says what needs a restart. What is wrong changes nothing.
+    private static func reload(_ command: ParsedCommand, since started: Configuration, _ log: Log) {
+        let fresh: Configuration
+        do throws(OperatorError) {
+            fresh = try settings(command)
+            _ = try RelayConfiguration(fresh)
+        } catch {
+            return log.error(
+                "reload.failed", ["reason": .text(error.message), "hint": .text(error.hint ?? "")])
+        }
+        let waiting = fresh.changes(from: started).filter { !$0.option.reloadable }.map(\.option.place)
+        log.notice(
+            "reload.done",
+            ["needs-restart": .text(waiting.isEmpty ? "nothing" : waiting.joined(separator: ", "))])
+        if let level = fresh.text("log", "level").flatMap(Log.Level.init(name:)) { log.minimum = level }
     }
 
     // MARK: Settings
@@ -101,8 +118,8 @@ package enum RelayProgram {
             fallback: CommandSpec(
                 "", "Run the relay",
                 discussion: """
-                    Without options it listens on 127.0.0.1:5280 and keeps its state in \
-                    $XDG_STATE_HOME/antenna/relay, else ~/.local/state/antenna/relay. TERM or INT stop it \
+                    Without options it listens on 127.0.0.1:5280 and keeps its state in
+                    $XDG_STATE_HOME/antenna/relay, else ~/.local/state/antenna/relay. TERM or INT stop it
                     cleanly; a second one at once.
                     """,
                 options: settings + [

@@ -30,8 +30,10 @@ package final class RelayServer: Sendable {
 
     /// Opens the state, starts the threads and listens.
     ///
+    /// With `reload` the relay takes the signals of the process: TERM and INT stop it, HUP calls `reload` on a loop.
+    ///
     /// **Throws** what an operator can act on, each with its exit code.
-    package init(_ configuration: RelayConfiguration, log: Log, takesSignals: Bool = false)
+    package init(_ configuration: RelayConfiguration, log: Log, reload: (@Sendable () -> Void)? = nil)
         throws(OperatorError)
     {
         Posix.ignoreSIGPIPE()
@@ -76,7 +78,7 @@ package final class RelayServer: Sendable {
                     FrontDoorPlan(
                         loops: loops, socket: socket.release(), identity: identity,
                         identityPath: identityPath,
-                        takesSignals: takesSignals, startup: startup)))
+                        reload: reload, startup: startup)))
             try RelayServer.wait(startup)
         } catch {
             // The process ends; the state is closed cleanly all the same.
@@ -148,6 +150,7 @@ struct FrontDoorPlan: Sendable {
     let socket: Int32
     let identity: RelayIdentity
     let identityPath: String
-    let takesSignals: Bool
+    /// What to do at HUP; nil leaves all signals alone.
+    let reload: (@Sendable () -> Void)?
     let startup: Mailbox<StartupMessage>
 }

@@ -207,6 +207,22 @@ struct StartingTests {
         #expect(writer.frames.contains(.ack(request: 1, results: [.stored(1)])))
     }
 
+    @Test("asked to stop a second time, closes at once")
+    func hurry() throws {
+        let relay = try TestRelay { $0.drainSeconds = 3600 }
+        let net = try TestNet()
+        let channel = TestChannel()
+        try channel.serve(relay, net)
+        let clients = try (0..<5).map { _ in try channel.subscribe(relay, net).0 }
+        relay.beginStop()
+        for client in clients {
+            guard case .drain = try client.next() else { throw TestFailure() }
+        }
+        relay.server.stop()
+        relay.stop()
+        for client in clients { _ = try client.ended() }
+    }
+
     @Test("refuses a second relay on the same state")
     func locked() throws {
         let relay = try TestRelay()
