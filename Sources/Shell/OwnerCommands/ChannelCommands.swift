@@ -25,7 +25,7 @@ enum ChannelCommands {
                 "link": .string(made.link),
             ],
             ["channel \(Present.name(made.channel.name)) created"]
-                + Present.columns(made.relays.map(Present.row))
+                + Present.columns(made.relays.map { Present.row($0) })
                 + ["link \(made.link)"])
         return Present.exitCode(made.relays)
     }
@@ -56,7 +56,7 @@ enum ChannelCommands {
             throw OperatorError(
                 .missingArgument, "nothing to change", hint: "give --description TEXT or --name NAME")
         }
-        return try await session.publishing("telling the relays") {
+        return try await session.publishing("telling the relays", headline: "the channel's profile is changed") {
             try await session.client.setChannel(
                 command.arguments[0], name: name, description: description, timeout: session.timeout)
         }
@@ -75,7 +75,7 @@ enum ChannelCommands {
                 throw OperatorError(.confirmationNeeded, "\(shown) is not deleted")
             }
         }
-        return try await session.publishing("telling the relays") {
+        return try await session.publishing("telling the relays", headline: "\(shown) is deleted") {
             try await session.client.deleteChannel(channel.id, timeout: session.timeout)
         }
     }
@@ -102,7 +102,7 @@ enum ChannelCommands {
         let relays = try await session.client.channelRelays(of: channel)
         var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
         if !(added + removed).isEmpty { document.append(("outcomes", .array(outcomes.map(Present.json)))) }
-        var lines = Present.columns(outcomes.map(Present.row))
+        var lines = Present.columns(outcomes.map { Present.row($0, done: removed.isEmpty ? "active" : "told") })
         if !removed.isEmpty { lines = removed.map { "relay \(TerminalText.escaped($0)) removed" } + lines }
         if added.isEmpty, removed.isEmpty {
             let rows = relays.map { relay in
@@ -145,13 +145,15 @@ enum ChannelCommands {
         }
         session.output.answer(
             ["channel": Present.json(report.channel), "relays": .array(report.relays.map(Present.json))],
-            ["joined \(Present.name(report.channel.name))"] + Present.columns(report.relays.map(Present.row)))
+            ["joined \(Present.name(report.channel.name))"] + Present.columns(report.relays.map { Present.row($0) }))
         return Present.exitCode(report.relays)
     }
 
     static func leave(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
-        try await session.publishing("telling the relays") {
-            try await session.client.leave(command.arguments[0], timeout: session.timeout)
+        let channel = try await session.client.channel(named: command.arguments[0])
+        let headline = "left \(Present.name(channel.name))"
+        return try await session.publishing("telling the relays", headline: headline) {
+            try await session.client.leave(channel.id, timeout: session.timeout)
         }
     }
 }

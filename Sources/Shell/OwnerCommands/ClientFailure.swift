@@ -51,6 +51,7 @@ package enum ClientFailure {
     /// What would be right, where the library's message does not say it in terms of commands.
     private static func hint(_ code: ChannelClientError.Code) -> String? {
         switch code {
+        case .noProfile: "antenna profile NAME sets one"
         case .unknownRelay: "antenna relay list shows the names; antenna relay add NAME ADDRESS adds one"
         case .unknownChannel: "antenna channels shows the names"
         case .ambiguousChannel: "antenna channels --json shows the ids, which are accepted too"

@@ -27,7 +27,7 @@ enum MemberCommands {
     static func remove(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
         let channel = command.arguments[0]
         let id = try await session.memberID(command.arguments[1], in: channel)
-        return try await session.publishing("telling the relays") {
+        return try await session.publishing("telling the relays", headline: "member \(id) is removed") {
             try await session.client.removeMember(
                 id, from: channel, messages: command.has("messages"), timeout: session.timeout)
         }

@@ -38,7 +38,7 @@ package enum OwnerProgram {
             var details: [(String, JSONValue)] = []
             if !outcomes.isEmpty { details.append(("relays", .array(outcomes.map(Present.json)))) }
             if let receipt = error.receipt { details.append(("receipt", Present.json(receipt))) }
-            if !output.json { output.answer(.null, Present.columns(outcomes.map(Present.row))) }
+            if !output.json { output.answer(.null, Present.columns(outcomes.map { Present.row($0) })) }
             return output.failure(ClientFailure.operatorError(error), program: "antenna", details: details)
         default:
             return output.failure(OperatorError(.internalDefect, "\(error)"), program: "antenna")

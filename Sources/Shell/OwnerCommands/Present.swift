@@ -63,9 +63,10 @@ package enum Present {
         }
     }
 
-    static func row(_ outcome: RelayOutcome) -> [String] {
+    /// `done` is what to call a success.
+    static func row(_ outcome: RelayOutcome, done: String = "active") -> [String] {
         switch outcome.result {
-        case .active: [outcome.relay, "active", ""]
+        case .active: [outcome.relay, done, ""]
         case .pending(let status):
             [outcome.relay, status.rawValue, "not final yet; antenna relays shows how it goes on"]
         case .noAnswer(let reason): [outcome.relay, "no answer", reason]
@@ -153,8 +154,8 @@ package enum Present {
         }
     }
 
-    static func lines(_ receipt: PublishReceipt) -> [String] {
-        ["message \(receipt.messageID)"] + columns(receipt.relays.map(row))
+    static func lines(_ receipt: PublishReceipt, headline: String? = nil) -> [String] {
+        [headline ?? "message \(receipt.messageID)"] + columns(receipt.relays.map(row))
     }
 
     /// 0: every relay has it, or as many as were asked for; 2: some; 69: none.

@@ -40,22 +40,22 @@ final class Session: Sendable {
         }
     }
 
-    /// Prints a receipt and gives the code that goes with it.
-    func answer(_ receipt: PublishReceipt, minimum: Int = 0) -> ExitCode {
-        output.answer(Present.json(receipt), Present.lines(receipt))
+    /// Prints a receipt and gives the code that goes with it; the headline stands in for the message's id.
+    func answer(_ receipt: PublishReceipt, minimum: Int = 0, headline: String? = nil) -> ExitCode {
+        output.answer(Present.json(receipt), Present.lines(receipt, headline: headline))
         return Present.exitCode(receipt, minimum: minimum)
     }
 
     /// The receipt of a publish, also where too few relays took it: the receipt is the answer then, too.
     func publishing(
-        _ what: String, minimum: Int = 0, _ body: () async throws -> PublishReceipt
+        _ what: String, minimum: Int = 0, headline: String? = nil, _ body: () async throws -> PublishReceipt
     ) async throws -> ExitCode {
         do {
-            return answer(try await waiting(what, body), minimum: minimum)
+            return answer(try await waiting(what, body), minimum: minimum, headline: headline)
         } catch let error as ChannelClientError {
             guard let receipt = error.receipt else { throw error }
             output.note("antenna: \(TerminalText.escaped(error.message))")
-            _ = answer(receipt, minimum: minimum)
+            _ = answer(receipt, minimum: minimum, headline: headline)
             return ClientFailure.exitCode(error)
         }
     }
