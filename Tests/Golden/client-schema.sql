@@ -61,6 +61,10 @@ CREATE TABLE event (
     element BLOB NOT NULL,
     UNIQUE (channel, author, message_id)
 ) STRICT;
+CREATE TABLE home_key (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    box BLOB NOT NULL
+) STRICT;
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     channel INTEGER NOT NULL REFERENCES channel (id) ON DELETE CASCADE,

@@ -12,6 +12,12 @@ enum ClientSchema {
             display_name TEXT NOT NULL
         ) STRICT;
 
+        -- Where the home has a passphrase: the key that seals the secrets, locked with it.
+        CREATE TABLE home_key (
+            one INTEGER PRIMARY KEY CHECK (one = 1),
+            box BLOB NOT NULL
+        ) STRICT;
+
         CREATE TABLE relay (
             name TEXT PRIMARY KEY,
             address TEXT NOT NULL,

@@ -61,9 +61,11 @@ extension ClientStore {
                 VALUES (?, ?, ?, 'current', ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
-                    .blob(channelID), .text(name), .text(role), SQLiteValue(rootSecret?.copied()),
+                    .blob(channelID), .text(name), .text(role),
+                    SQLiteValue(rootSecret.map { vault.seal($0, channelID: channelID) }),
                     .blob(memberID),
-                    .text(memberName), .blob(memberSecret.copied()), .blob(record), .integer(recordVersion),
+                    .text(memberName), .blob(vault.seal(memberSecret, channelID: channelID)), .blob(record),
+                    .integer(recordVersion),
                     .integer(now),
                 ])
             return try channel(id: database.lastInsertedRowID)
@@ -71,19 +73,19 @@ extension ClientStore {
     }
 
     package func channels() throws(ClientStoreError) -> [StoredChannel] {
-        try query(Self.selectChannel + " ORDER BY local_name", [], Self.channel)
+        try channels(" ORDER BY local_name")
     }
 
     package func channel(id: Int64) throws(ClientStoreError) -> StoredChannel? {
-        try first(Self.selectChannel + " WHERE id = ?", [.integer(id)], Self.channel)
+        try channels(" WHERE id = ?", .integer(id)).first
     }
 
     package func channel(channelID: [UInt8]) throws(ClientStoreError) -> StoredChannel? {
-        try first(Self.selectChannel + " WHERE channel_id = ?", [.blob(channelID)], Self.channel)
+        try channels(" WHERE channel_id = ?", .blob(channelID)).first
     }
 
     package func channel(localName: String) throws(ClientStoreError) -> StoredChannel? {
-        try first(Self.selectChannel + " WHERE local_name = ?", [.text(localName)], Self.channel)
+        try channels(" WHERE local_name = ?", .text(localName)).first
     }
 
     package func setChannelState(_ id: Int64, _ state: ChannelState) throws(ClientStoreError) {
@@ -132,13 +134,26 @@ extension ClientStore {
         FROM channel
         """
 
-    private static func channel(_ row: Row) -> StoredChannel {
-        StoredChannel(
-            id: row.int64(0), channelID: row.blob(1), localName: row.text(2), role: row.text(3),
-            state: ChannelState(rawValue: row.text(4)) ?? .left,
-            rootSecret: row.blobOrNil(5).map { SecretBytes($0) },
-            memberID: row.blob(6), memberName: row.text(7), memberSecret: SecretBytes(row.blob(8)),
-            record: row.blob(9), recordVersion: row.int64(10), createdAt: row.int64(11))
+    /// Throws: `passphraseNeeded` where another process has set a passphrase meanwhile.
+    private func channels(_ rest: String, _ values: SQLiteValue...) throws(ClientStoreError)
+        -> [StoredChannel]
+    {
+        let rows = try query(Self.selectChannel + rest, values) { row -> StoredChannel? in
+            let channelID = row.blob(1)
+            let root = row.blobOrNil(5)
+            let rootSecret = root.flatMap { vault.open($0, channelID: channelID) }
+            guard let memberSecret = vault.open(row.blob(8), channelID: channelID),
+                (root == nil) == (rootSecret == nil)
+            else { return nil }
+            return StoredChannel(
+                id: row.int64(0), channelID: channelID, localName: row.text(2), role: row.text(3),
+                state: ChannelState(rawValue: row.text(4)) ?? .left, rootSecret: rootSecret,
+                memberID: row.blob(6), memberName: row.text(7), memberSecret: memberSecret,
+                record: row.blob(9),
+                recordVersion: row.int64(10), createdAt: row.int64(11))
+        }
+        guard !rows.contains(where: { $0 == nil }) else { throw .passphraseNeeded }
+        return rows.compactMap(\.self)
     }
 
     // MARK: Members

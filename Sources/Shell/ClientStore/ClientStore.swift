@@ -1,5 +1,6 @@
 internal import PosixKit
 internal import SQLiteKit
+package import SodiumCrypto
 
 /// The database of one home directory: keys, channels, relays, messages, outbox.
 ///
@@ -10,12 +11,17 @@ package final class ClientStore {
     let database: Database
     /// The path of the database file.
     package let path: String
+    var vault = SecretVault(key: nil)
 
     /// Opens the home, making what is missing.
     ///
     /// Shape: `<home>/client.db`; a directory made here has mode 0700, the files always 0600.
-    /// Throws: `foreign`, `tooNew`, `corrupt`, `notWritable`, `permission`, `busy`, `full`, `inputOutput`.
-    package init(home: String, busyTimeoutMilliseconds: Int = 5000) throws(ClientStoreError) {
+    /// With `passphrase` a home without channels is protected by it from now on; a protected one is opened.
+    /// Throws: `foreign`, `tooNew`, `corrupt`, `notWritable`, `permission`, `busy`, `full`, `inputOutput`,
+    /// `passphraseNeeded`, `wrongPassphrase`, `noPassphrase`.
+    package init(
+        home: String, passphrase: SecretBytes? = nil, busyTimeoutMilliseconds: Int = 5000
+    ) throws(ClientStoreError) {
         do throws(PosixError) {
             try Posix.createDirectory(home, mode: 0o700)
         } catch {
@@ -50,6 +56,7 @@ package final class ClientStore {
                 ? .permission("\(path): \(error.reason)") : .inputOutput("\(path): \(error.reason)")
         }
         try prepare()
+        try unlock(passphrase)
     }
 
     /// Lets go of the file.

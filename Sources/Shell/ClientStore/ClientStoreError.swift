@@ -13,6 +13,11 @@ package enum ClientStoreError: Error, Equatable, Sendable {
     /// Another process held the lock for longer than the busy timeout.
     case busy
     case full
+    /// The home has a passphrase and none was given.
+    case passphraseNeeded
+    case wrongPassphrase
+    /// A passphrase was given for a home that has none, and has secrets already: set it on purpose.
+    case noPassphrase
     case inputOutput(String)
     /// A statement that can only fail through a mistake of ours.
     case defect(String)

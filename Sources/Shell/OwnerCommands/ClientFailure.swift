@@ -11,6 +11,7 @@ package enum ClientFailure {
         case .homeCorrupt: 502
         case .homeNotWritable: 503
         case .permissionDenied: 504
+        case .wrongPassphrase: 508
         case .homeBusy: 505
         case .diskFull: 506
         case .inputOutput: 507

@@ -28,6 +28,9 @@ public final class ChannelClient: Sendable {
         public var retryMaximum: Duration = .seconds(300)
         /// How long a relay may take to deliver what another one delivered before it is reported.
         public var withholdingGrace: Duration = .seconds(60)
+        /// Opens a home whose keys are locked with a passphrase; a home without channels is locked with it
+        /// from now on. Trying one takes about a second on purpose.
+        public var passphrase: String?
         /// A seed for the jitter, so that a test can repeat it; nil: drawn from the system.
         public var randomSeed: UInt64?
 
@@ -43,7 +46,8 @@ public final class ChannelClient: Sendable {
     ///
     /// Shape: `<home>/client.db`, the directory with mode 0700 and the files with 0600.
     /// Throws: `home-foreign`, `home-too-new`, `home-corrupt`, `home-not-writable`, `permission-denied`,
-    /// `home-busy`, `disk-full`, `input-output`.
+    /// `home-busy`, `disk-full`, `input-output`,
+    /// `wrong-passphrase`.
     public init(home: String, options: Options = .init()) throws(ChannelClientError) {
         self.home = home
         self.engine = try EngineHandle.start(home: home, options: options)
@@ -61,6 +65,15 @@ public final class ChannelClient: Sendable {
     /// A new stream of everything that happens from now on; the newest 1024 events are kept for a slow
     /// reader.
     public var events: AsyncStream<ClientEvent> { engine.events() }
+
+    /// Locks the keys of this home with a passphrase, with another one, or (nil) with none.
+    ///
+    /// Messages and the address book are not locked. Other clients that have the home open go on until they
+    /// close it.
+    /// Throws: `invalid-name` (an empty passphrase), `disk-full`, `home-busy`.
+    public func setPassphrase(_ passphrase: String?) async throws(ChannelClientError) {
+        try await engine.ask { engine throws(ChannelClientError) in try engine.setPassphrase(passphrase) }
+    }
 
     // MARK: Profile
 

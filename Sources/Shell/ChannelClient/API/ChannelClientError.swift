@@ -15,6 +15,8 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case homeNotWritable = "home-not-writable"
         /// The home directory may not be read by this user.
         case permissionDenied = "permission-denied"
+        /// The home has a passphrase, and none or another one was given.
+        case wrongPassphrase = "wrong-passphrase"
         /// Another process held the database for too long; try again.
         case homeBusy = "home-busy"
         /// The volume of the home directory is full.
@@ -119,7 +121,7 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case .homeNotWritable, .diskFull: 73
         case .inputOutput: 74
         case .homeBusy: 75
-        case .permissionDenied: 77
+        case .permissionDenied, .wrongPassphrase: 77
         case .invalidName, .noProfile, .invalidAddress, .invalidLink, .relayAddress, .invalidMessageID,
             .unknownRelay,
             .relayNameTaken, .relayAlreadyListed, .relayNotListed, .unknownChannel, .ambiguousChannel,

@@ -12,6 +12,11 @@ extension Engine {
         try attempt { try store.setProfileName(name) }
     }
 
+    func setPassphrase(_ passphrase: String?) throws(ChannelClientError) {
+        if let passphrase, passphrase.isEmpty { throw .init(.invalidName, "A passphrase is not empty.") }
+        try attempt { try store.setPassphrase(passphrase.map { SecretBytes(Array($0.utf8)) }) }
+    }
+
     func profile() throws(ChannelClientError) -> Profile? {
         try attempt { try store.profileName() }.map { Profile(displayName: $0) }
     }

@@ -40,7 +40,8 @@ final class Engine {
         self.home = home
         self.options = options
         do throws(ClientStoreError) {
-            store = try ClientStore(home: home)
+            store = try ClientStore(
+                home: home, passphrase: options.passphrase.map { SecretBytes(Array($0.utf8)) })
         } catch {
             throw ChannelClientError(error)
         }
@@ -250,6 +251,12 @@ extension ChannelClientError {
         case .notWritable(let text): self.init(.homeNotWritable, "The home cannot be written: \(text).")
         case .permission(let text): self.init(.permissionDenied, "\(text).")
         case .busy: self.init(.homeBusy, "Another process is using the home's database; try again.")
+        case .passphraseNeeded:
+            self.init(.wrongPassphrase, "The home has a passphrase; give it to open the home.")
+        case .wrongPassphrase: self.init(.wrongPassphrase, "The passphrase is not the one of this home.")
+        case .noPassphrase:
+            self.init(
+                .wrongPassphrase, "The home has no passphrase; open it without one, and set one on purpose.")
         case .full: self.init(.diskFull, "The volume of the home is full.")
         case .inputOutput(let text):
             self.init(.inputOutput, "The home's database could not be read or written: \(text).")
