@@ -3,7 +3,8 @@ package import SodiumCrypto
 
 /// How the secrets of a home are written: as they are, or sealed with a key that a passphrase unlocks.
 ///
-/// Shape: 32 bytes as they are; or nonce Word64 (random) and the sealed 32 bytes with their tag, bound to the channel.
+/// Shape: 32 bytes as they are; or nonce Word64 (random) and the sealed 32 bytes with their tag, bound to the
+/// channel.
 struct SecretVault {
     let key: AEADKey?
 

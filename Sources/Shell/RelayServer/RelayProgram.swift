@@ -50,7 +50,8 @@ package enum RelayProgram {
         server.waitUntilStopped()
     }
 
-    /// Reads the settings anew: takes over what can be, and says what needs a restart. What is wrong changes nothing.
+    /// Reads the settings anew: takes over what can be, and says what needs a restart. What is wrong changes
+    /// nothing.
     private static func reload(_ command: ParsedCommand, since started: Configuration, _ log: Log) {
         let fresh: Configuration
         do throws(OperatorError) {

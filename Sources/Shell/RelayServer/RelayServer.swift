@@ -30,7 +30,8 @@ package final class RelayServer: Sendable {
 
     /// Opens the state, starts the threads and listens.
     ///
-    /// With `reload` the relay takes the signals of the process: TERM and INT stop it, HUP calls `reload` on a loop.
+    /// With `reload` the relay takes the signals of the process: TERM and INT stop it, HUP calls `reload` on
+    /// a loop.
     ///
     /// **Throws** what an operator can act on, each with its exit code.
     package init(_ configuration: RelayConfiguration, log: Log, reload: (@Sendable () -> Void)? = nil)
