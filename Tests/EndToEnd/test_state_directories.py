@@ -128,3 +128,21 @@ def test_keys_are_for_their_owner_alone(world):
         assert folder.stat().st_mode & 0o077 == 0
         for path in folder.iterdir():
             assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_passphrase_locks_the_keys(world):
+    relay, alice = world.relay("home"), world.person("alice")
+    alice.know(relay)
+    alice.create("news", relay)
+    secret = world.path / "secret"
+    secret.write_text("correct horse\n")
+    unlock = ["--passphrase-file", secret]
+    alice("passphrase", input="correct horse\n")
+    assert alice.json("channels", code=77)["error"]["name"] == "wrong-passphrase"
+    secret.write_text("wrong horse\n")
+    assert alice.json("post", "#news", "hello", *unlock, code=77)["error"]["name"] == "wrong-passphrase"
+    secret.write_text("correct horse\n")
+    assert alice.json("post", "#news", "hello", *unlock)["complete"]
+    alice("passphrase", "--remove", *unlock)
+    assert alice.post("#news", "hello again")["complete"]
+    assert alice.json("passphrase", code=64)["error"]["name"] == "missing-argument"

@@ -36,6 +36,23 @@ def test_deleting_a_channel_asks(world):
     assert not [c for c in alice.json("channels")["channels"] if c["current"]]
 
 
+def test_a_passphrase_is_asked_for_and_not_shown(world):
+    relay, alice = world.relay("home"), world.person("alice")
+    alice.know(relay)
+    alice.create("news", relay)
+    asked = Terminal([*alice.words, "passphrase"], alice.env)
+    for prompt in ("new passphrase:", "the same again:"):
+        asked.wait_for(prompt)
+        asked.type("correct horse\n")
+    assert asked.end() == 0
+    assert "correct" not in asked.shown
+    asked = Terminal([*alice.words, "post", "#news", "hello"], alice.env)
+    asked.wait_for("passphrase of")
+    asked.type("correct horse\n")
+    assert asked.end() == 0
+    assert "correct" not in asked.shown and "accepted" in asked.shown
+
+
 def test_following_ends_with_ctrl_c(world):
     relay, alice, bob = world.relay("home"), world.person("alice"), world.person("bob")
     alice.know(relay)

@@ -7,7 +7,7 @@ import pytest
 from harness import BIN, environment, run
 
 COMMANDS = [
-    ["profile"], ["relay", "add"], ["relay", "test"], ["relay", "list"], ["relay", "remove"], ["channel", "create"],
+    ["profile"], ["passphrase"], ["relay", "add"], ["relay", "test"], ["relay", "list"], ["relay", "remove"], ["channel", "create"],
     ["channel", "list"], ["channel", "set"], ["channel", "delete"], ["channels"], ["relays"], ["link"], ["join"],
     ["leave"], ["members"], ["remove"], ["post"], ["edit"], ["delete"], ["follow"], ["history"], ["outbox"],
     ["outbox", "discard"], ["sync"],

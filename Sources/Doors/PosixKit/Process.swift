@@ -34,7 +34,7 @@ extension Posix {
     }
 
     /// Reads one line without showing it, for a passphrase; nil at the end of the input.
-    package static func readSecretLine() -> String? {
+    package static func readSecretLine(prompt: () -> Void = {}) -> String? {
         var saved = termios()
         let isTerminal = unsafe tcgetattr(STDIN_FILENO, &saved) == 0
         if isTerminal {
@@ -43,6 +43,8 @@ extension Posix {
             unsafe _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
         }
         defer { if isTerminal { unsafe _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved) } }
+        // Only now, so that nothing is typed before it is hidden.
+        prompt()
         return readLine(strippingNewline: true)
     }
 

@@ -38,6 +38,13 @@ package enum Console {
         return ["y", "yes"].contains(answer.lowercased())
     }
 
+    /// Asks for a secret without showing what is typed; nil at the end of the input. Ask ``canAsk`` before.
+    package static func askSecret(_ prompt: String) -> String? {
+        let secret = Posix.readSecretLine { write(prompt, to: .error) }
+        write("\n", to: .error)
+        return secret
+    }
+
     /// Whether somebody is there to answer a question.
     package static var canAsk: Bool { inputIsTerminal && isTerminal(.error) }
 }

@@ -56,7 +56,7 @@ enum ChannelCommands {
             throw OperatorError(
                 .missingArgument, "nothing to change", hint: "give --description TEXT or --name NAME")
         }
-        return try await session.publishing("telling the relays", headline: "the channel's profile is changed") {
+        return try await session.publishing("telling the relays", headline: "profile changed") {
             try await session.client.setChannel(
                 command.arguments[0], name: name, description: description, timeout: session.timeout)
         }
@@ -102,7 +102,8 @@ enum ChannelCommands {
         let relays = try await session.client.channelRelays(of: channel)
         var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
         if !(added + removed).isEmpty { document.append(("outcomes", .array(outcomes.map(Present.json)))) }
-        var lines = Present.columns(outcomes.map { Present.row($0, done: removed.isEmpty ? "active" : "told") })
+        var lines = Present.columns(
+            outcomes.map { Present.row($0, done: removed.isEmpty ? "active" : "told") })
         if !removed.isEmpty { lines = removed.map { "relay \(TerminalText.escaped($0)) removed" } + lines }
         if added.isEmpty, removed.isEmpty {
             let rows = relays.map { relay in
@@ -145,7 +146,8 @@ enum ChannelCommands {
         }
         session.output.answer(
             ["channel": Present.json(report.channel), "relays": .array(report.relays.map(Present.json))],
-            ["joined \(Present.name(report.channel.name))"] + Present.columns(report.relays.map { Present.row($0) }))
+            ["joined \(Present.name(report.channel.name))"]
+                + Present.columns(report.relays.map { Present.row($0) }))
         return Present.exitCode(report.relays)
     }
 

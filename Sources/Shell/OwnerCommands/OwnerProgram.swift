@@ -55,7 +55,8 @@ package enum OwnerProgram {
         if case .demo(let run) = action { return try await run(command, output, timeout.duration) }
         var options = ChannelClient.Options()
         if case .local = action { options.background = .none }
-        let client = try ChannelClient(home: try home(command), options: options)
+        let client = try Passphrase.open(
+            home: try home(command), options: options, command: command, json: output.json)
         let session = Session(
             client: client, output: output, timeout: timeout.duration, timeoutWasGiven: timeout.given)
         do {
@@ -118,6 +119,7 @@ package enum OwnerProgram {
     private static func action(_ name: String) -> Action? {
         switch name {
         case "profile": .local(PeopleCommands.profile)
+        case "passphrase": .local(Passphrase.run)
         case "relay add": .local(PeopleCommands.relayAdd)
         case "relay test": .network(PeopleCommands.relayTest)
         case "relay list": .local(PeopleCommands.relayList)

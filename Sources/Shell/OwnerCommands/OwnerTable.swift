@@ -6,6 +6,8 @@ package enum OwnerTable {
         program: "antenna", summary: "channels on relays that anyone can host",
         globals: [
             OptionSpec("home", value: "DIR", "where keys, channels and messages are kept"),
+            OptionSpec(
+                "passphrase-file", value: "FILE", "a file whose first line unlocks the keys of the home"),
             OptionSpec("json", "one JSON document (a stream: JSON lines) on standard output"),
             OptionSpec("timeout", value: "SECONDS", "how long to wait for relays (default 30)"),
         ],
@@ -31,6 +33,13 @@ package enum OwnerTable {
             "profile", "show or set the name that channels made or joined from now on carry",
             arguments: [ArgumentSpec("NAME", .optional, "the name to show to others")],
             examples: ["antenna profile alice", "antenna profile --json"]),
+        CommandSpec(
+            "passphrase", "lock the keys of this home with a passphrase, or change it",
+            discussion:
+                "It is asked for on a terminal, and read as a line of standard input elsewhere. Other\n"
+                + "commands ask for it on a terminal, else they need --passphrase-file or $ANTENNA_PASSPHRASE_FILE.",
+            options: [OptionSpec("remove", "take the passphrase away")],
+            examples: ["antenna passphrase", "antenna passphrase --remove --passphrase-file secret"]),
         CommandSpec(
             "relay add", "write a relay into the address book",
             arguments: [

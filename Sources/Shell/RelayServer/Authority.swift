@@ -154,7 +154,8 @@ final class Authority {
         for publishing in publishing {
             post(
                 .acked(
-                    publishing.link, request: publishing.request, publishing.results, bytes: publishing.bytes),
+                    publishing.link, request: publishing.request, publishing.results,
+                    bytes: publishing.bytes),
                 to: publishing.link.loop)
         }
         flush()
