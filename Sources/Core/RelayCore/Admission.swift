@@ -1,3 +1,5 @@
+package import ChannelWire
+
 /// Whether this relay carries one channel: the relay's own status and every event that may change it.
 ///
 /// ```
@@ -250,14 +252,15 @@ package enum InvitationRefusal: Equatable, Sendable {
     /// The operator turned it down, perhaps in own words.
     case byOperator(String?)
 
-    package var text: String {
+    /// As it travels.
+    package var reason: RejectionReason {
         switch self {
-        case .rejoinRejected: "rejoin_rejected"
-        case .notAccepting: "not_accepting"
-        case .channelLimit: "channel_limit"
-        case .invalidRecord: "invalid_record"
-        case .notOwner: "not_owner"
-        case .byOperator(let words): words ?? "not_accepted"
+        case .rejoinRejected: .rejoinRejected
+        case .notAccepting: .notAccepting
+        case .channelLimit: .channelLimit
+        case .invalidRecord: .invalidRecord
+        case .notOwner: .notOwner
+        case .byOperator(let words): words.map { RejectionReason(text: $0) } ?? .notAccepted
         }
     }
 }

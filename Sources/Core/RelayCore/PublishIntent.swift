@@ -22,6 +22,11 @@ package enum PublishIntent: Equatable, Sendable {
 
 extension PublishIntent {
     package init(_ params: EventParams) {
+        // A member support scope names who may read it; a relay that forwards to everybody must not take it.
+        if let scope = params.scope, scope != .null {
+            self = .unsupported
+            return
+        }
         switch params {
         case .msgNew(let message): self = .post(asGroup: message.asGroup)
         case .msgUpdate(let update): self = .edit(update.messageID, asGroup: update.asGroup)
@@ -37,6 +42,19 @@ extension PublishIntent {
             .memNew,
             .memIntro, .memRole, .memRestrict, .roster, .rosterAck, .other:
             self = .unsupported
+        }
+    }
+}
+
+extension EventParams {
+    /// The `scope` of a content event; nil: the channel as a whole.
+    fileprivate var scope: JSONValue? {
+        switch self {
+        case .msgNew(let message): message.others["scope"]
+        case .msgUpdate(let update): update.others["scope"]
+        case .msgDel(let deletion): deletion.others["scope"]
+        case .msgReact(let reaction): reaction.others["scope"]
+        default: nil
         }
     }
 }

@@ -72,33 +72,11 @@ enum ElementReading {
             }
         }
         guard let event = try? Event.decode(json: json) else { return .refused(.malformedEvent) }
-        guard let messageID = event.messageID else { return .refused(.missingMessageID) }
-        let (intent, replacement) = meaning(event)
-        return .command(
-            LedgerCommand.Publish(
-                channel: channel, author: author, messageID: messageID, tag: event.tag, intent: intent,
-                isSigned: isSigned, element: bytes, replacement: replacement))
-    }
-
-    /// What a published event asks the relay to do. Source: docs/protocol/channel.md, the table of events.
-    private static func meaning(_ event: Event) -> (PublishIntent, LedgerCommand.Replacement) {
-        switch event.params {
-        case .msgNew(let container): return (.post(asGroup: container.asGroup), .none)
-        case .msgUpdate(let update): return (.edit(update.messageID, asGroup: update.asGroup), .none)
-        case .msgDel(let deletion): return (.delete(deletion.messageID, of: deletion.memberID), .none)
-        case .msgReact: return (.react, .none)
-        case .info(let profile):
-            guard DisplayName.problem(profile.displayName) == nil else { return (.malformed, .none) }
-            return (.rename, .displayName(profile.displayName))
-        case .grpInfo(let profile):
-            return (.changeProfile(id: profile.publicGroup?.publicGroupID), .groupProfile(profile))
-        case .grpPrefs(let preferences): return (.changePreferences, .preferences(preferences))
-        case .memDel(let deletion):
-            return (.remove(deletion.memberID, eraseMessages: deletion.withMessages), .none)
-        case .leave: return (.leave, .none)
-        case .grpDel: return (.deleteChannel, .none)
-        default: return (.unsupported, .none)
-        }
+        guard
+            let command = LedgerCommand.Publish(
+                channel: channel, author: author, event: event, isSigned: isSigned, element: bytes)
+        else { return .refused(.missingMessageID) }
+        return .command(command)
     }
 
     // MARK: DIRECT

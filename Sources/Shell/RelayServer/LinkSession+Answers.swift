@@ -71,7 +71,7 @@ extension LinkSession {
 
     /// Answers `x.grp.relay.reject`, which is flushed before the link closes.
     func reject(_ refusal: InvitationRefusal) {
-        sendDirect(RelayEvents.rejection(reason: refusal.text))
+        sendDirect(RelayEvents.rejection(reason: refusal.reason))
         refuse(refusal.code)
     }
 

@@ -7,8 +7,8 @@ enum RelayEvents {
         Event(params: .relayAcpt(RelayAcceptance(relayLink: link))).encode()
     }
 
-    static func rejection(reason: String) -> [UInt8] {
-        Event(params: .relayReject(RejectionReason(text: reason))).encode()
+    static func rejection(reason: RejectionReason) -> [UInt8] {
+        Event(params: .relayReject(reason)).encode()
     }
 
     static func rosterAck(version: Int64, error: String?) -> [UInt8] {

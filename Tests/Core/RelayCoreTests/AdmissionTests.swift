@@ -145,7 +145,7 @@ struct AdmissionTests {
                 #expect(answer == .reject(.rejoinRejected))
             }
         }
-        #expect(InvitationRefusal.rejoinRejected.text == "rejoin_rejected")
+        #expect(InvitationRefusal.rejoinRejected.reason.text == "rejoin_rejected")
         #expect(admission.operatorAllowed() == .allow)
         let answer = admission.inviteReceived(
             policy: .open, sameRelayMember: false, turnedDown: nil, room: AdmissionTests.room)

@@ -248,6 +248,23 @@ struct PublishRulesTests {
         }
     }
 
+    @Test(
+        "what is said to a member's support scope is not taken, since everybody would get it",
+        arguments: [
+            #""x.msg.new","params":{"content":{"type":"text","text":"help"},"#,
+            #""x.msg.update","params":{"msgId":"AQIDBA==","content":{"type":"text","text":"help"},"#,
+            #""x.msg.del","params":{"msgId":"AQIDBA==","#,
+            #""x.msg.react","params":{"msgId":"AQIDBA==","reaction":{"type":"emoji","emoji":"👍"},"add":true,"#,
+        ])
+    func scoped(start: String) throws {
+        func intent(scope: String) throws -> PublishIntent {
+            let json = #"{"msgId":"BQYHCA==","event":\#(start)"scope":\#(scope)}}"#
+            return PublishIntent(try Event.decode(json: Array(json.utf8)).params)
+        }
+        #expect(try intent(scope: #"{"type":"member","memberId":"AQIDBA=="}"#) == .unsupported)
+        #expect(try intent(scope: "null") != .unsupported)
+    }
+
     @Test("a new name must be one that may be shown")
     func names() {
         #expect(PublishIntent(.info(Profile(displayName: "bob"))) == .rename)
