@@ -97,6 +97,15 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The host as it travels: 4 or 16 bytes, the scope of an IPv6 address left out.
+    package var hostBytes: [UInt8] {
+        switch host {
+        case .v4(let value): (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
+        case .v6(let high, let low, _):
+            (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> (56 - 8 * ($0 % 8))) }
+        }
+    }
+
     /// The numeric host without brackets.
     package var hostText: String {
         var text = [CChar](repeating: 0, count: 64)

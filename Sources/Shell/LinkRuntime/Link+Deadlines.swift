@@ -43,6 +43,7 @@ extension Link {
     private var nextDeadline: UInt32? {
         switch phase {
         case .connecting: context.deadline(phaseTick, settings.deadlines.connect)
+        case .proxying: context.deadline(phaseTick, settings.deadlines.proxy)
         case .handshaking: context.deadline(phaseTick, settings.deadlines.handshake)
         case .open:
             earliest(
@@ -61,6 +62,7 @@ extension Link {
         let now = context.tick
         switch phase {
         case .connecting: connectionTimedOut()
+        case .proxying: proxyFailed(.timedOut)
         case .handshaking: finish(.timedOut(.handshake))
         case .closing: finish(closeReason ?? .local(nil))
         case .closed, .reported: break

@@ -10,6 +10,8 @@ final class LinkHandshake {
     let addresses: [SocketAddress]
     var nextAddress = 0
     let expectedIdentity: [UInt8]?
+    /// Where the relay is reached through a proxy, whose addresses `addresses` are then.
+    var proxy: ProxyStage?
     var ephemeral: DHKeyPair?
     var clientPreface: LinkPreface.Client?
     var relayPreface: LinkPreface.Relay?
@@ -66,7 +68,7 @@ extension Link {
         return link
     }
 
-    private func adopt(_ raw: Int32) {
+    func adopt(_ raw: Int32) {
         descriptor = raw
         readEvent = context.loop.watch(raw, .read, persist: true, target: self)
         if readEvent?.add() != true { finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
@@ -74,7 +76,7 @@ extension Link {
 
     // MARK: - Connecting
 
-    private func connectNext(after failure: PosixError?) {
+    func connectNext(after failure: PosixError?) {
         var failure = failure
         dropDescriptor()
         while let handshake, handshake.nextAddress < handshake.addresses.count {
@@ -92,29 +94,28 @@ extension Link {
             if writeEvent?.add() == true { return }
             dropDescriptor()
         }
-        finish(
-            .unreachable(
-                failure ?? PosixError(errno: PosixErrno.invalidArgument, call: "connect to no address")))
+        let reason =
+            failure ?? PosixError(errno: PosixErrno.invalidArgument, call: "connect to no address")
+        finish(handshake?.proxy == nil ? .unreachable(reason) : .proxyUnreachable(reason))
     }
 
     /// The connection stands or has failed.
     func connectionProgressed() {
         if let failure = Posix.connectOutcome(descriptor) { return connectNext(after: failure) }
         writeEvent?.remove()
-        beginClientHandshake()
+        if handshake?.proxy == nil { beginClientHandshake() } else { beginProxying() }
     }
 
     func connectionTimedOut() { connectNext(after: PosixError(errno: PosixErrno.timedOut, call: "connect")) }
 
-    private func beginClientHandshake() {
+    func beginClientHandshake() {
         guard let handshake else { return }
         let preface = LinkPreface.Client(suites: settings.suites)
         let ephemeral = SodiumNoise.keyPair(X25519.generate())
         handshake.clientPreface = preface
         handshake.ephemeral = ephemeral
         enter(.handshaking)
-        let raw = descriptor
-        adopt(raw)
+        if readEvent == nil { adopt(descriptor) }
         // Message 1 does not depend on the prologue, so it goes with the preface; see link.md.
         if phase == .handshaking { transmit(preface.bytes + ephemeral.publicKey) }
     }

@@ -39,6 +39,8 @@ extension Link {
             unsafe inbound.withUnsafeBytes { unsafe scratch.slice(0, kept).copyMemory(from: $0) }
             process(kept + count)
         case .wouldBlock: break
+        case .closed where phase == .proxying: proxyFailed(.closed)
+        case .failed where phase == .proxying: proxyFailed(.closed)
         case .closed: finish(.peerClosed)
         case .failed(let error): finish(.io(error))
         }
@@ -53,17 +55,15 @@ extension Link {
     /// rest.
     private func process(_ count: Int) {
         var offset = 0
-        if phase == .handshaking {
-            while phase == .handshaking {
-                let bytes = unsafe Array(
-                    context.receive.slice(offset, min(count - offset, LinkHandshake.inputBytesMax)))
-                let used = advanceHandshake(bytes)
-                if used == 0 { break }
-                offset += used
-            }
+        while phase == .handshaking || phase == .proxying {
+            let bytes = unsafe Array(
+                context.receive.slice(offset, min(count - offset, LinkHandshake.inputBytesMax)))
+            let used = phase == .proxying ? advanceProxy(bytes) : advanceHandshake(bytes)
+            if used == 0 { break }
+            offset += used
         }
         if phase == .open { offset += openRecords(offset, count) }
-        guard phase == .open || phase == .handshaking else {
+        guard phase == .open || phase == .handshaking || phase == .proxying else {
             inbound = []
             return
         }

@@ -5,8 +5,8 @@ internal import SodiumCrypto
 /// One connection between a client and a relay, on one loop.
 ///
 /// ```
-///  client   connecting ──▶ handshaking ──▶ open ──▶ closing ──▶ closed
-///  relay                   handshaking ──▶ open ──▶ closing ──▶ closed
+///  client   connecting ──▶ (proxying) ──▶ handshaking ──▶ open ──▶ closing ──▶ closed
+///  relay                                  handshaking ──▶ open ──▶ closing ──▶ closed
 /// ```
 /// `closing` flushes what is queued, ends our half of the stream and waits for the peer to end its own, all
 /// within a deadline. Every state may go straight to `closed`. An idle open link holds keys, one watched
@@ -16,7 +16,7 @@ internal import SodiumCrypto
 /// long.
 package final class Link: LoopEventTarget {
     package enum Side: Sendable { case client, relay }
-    enum Phase: UInt8 { case connecting, handshaking, open, closing, closed, reported }
+    enum Phase: UInt8 { case connecting, proxying, handshaking, open, closing, closed, reported }
 
     package let context: LinkLoopContext
     package let settings: LinkSettings
@@ -133,7 +133,7 @@ package final class Link: LoopEventTarget {
             flushQueue()
             finishClosingIfFlushed()
         case .closed: report()
-        case .connecting, .handshaking, .reported: break
+        case .connecting, .proxying, .handshaking, .reported: break
         }
     }
 

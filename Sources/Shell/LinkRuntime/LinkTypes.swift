@@ -35,6 +35,10 @@ package enum LinkCloseReason: Equatable, Sendable {
     case queueFull
     /// No address could be connected to: the last failure.
     case unreachable(PosixError)
+    /// The proxy itself could not be connected to.
+    case proxyUnreachable(PosixError)
+    /// The proxy gives no connection to the relay.
+    case proxyFailed(SOCKS5Problem)
     case io(PosixError)
 }
 
@@ -54,6 +58,8 @@ package enum LinkHandshakeProblem: Equatable, Sendable {
 package struct LinkDeadlines: Sendable {
     /// For each address a client tries.
     package var connect: Int64 = 10_000
+    /// For a proxy to connect to one target; a circuit of Tor takes its time.
+    package var proxy: Int64 = 20_000
     package var handshake: Int64 = 10_000
     /// Relay: the first frame that is not PING or PONG.
     package var firstFrame: Int64 = 10_000

@@ -141,8 +141,15 @@ enum ChannelCommands {
     }
 
     static func join(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        if command.has("as"), command.has("anonymous") {
+            throw OperatorError(
+                .usage, "--as and --anonymous do not go together", hint: "give one of them")
+        }
+        let name: NameChoice =
+            command.has("anonymous") ? .random : command.value("as").map(NameChoice.named) ?? .profile
         let report = try await session.waiting("joining") {
-            try await session.client.join(link: command.arguments[0], timeout: session.timeout)
+            try await session.client.join(
+                link: command.arguments[0], as: name, timeout: session.timeout)
         }
         session.output.answer(
             ["channel": Present.json(report.channel), "relays": .array(report.relays.map(Present.json))],

@@ -54,6 +54,7 @@ package enum OwnerProgram {
         }
         if case .demo(let run) = action { return try await run(command, output, timeout.duration) }
         var options = ChannelClient.Options()
+        options.proxy = try proxy(command)
         if case .local = action { options.background = .none }
         let client = try Passphrase.open(
             home: try home(command), options: options, command: command, json: output.json)
@@ -83,6 +84,23 @@ package enum OwnerProgram {
                 hint: "give seconds, more than 0 and at most 86400")
         }
         return (.milliseconds(Int64(seconds * 1000)), true)
+    }
+
+    /// `--proxy`, else `$ANTENNA_PROXY`; “none” for none.
+    private static func proxy(_ command: ParsedCommand) throws(OperatorError) -> ProxyAddress? {
+        let given = command.value("proxy")
+        let text = given ?? Console.environment("ANTENNA_PROXY") ?? ""
+        // An empty option is a mistake, perhaps of a script; the network is not told who it was.
+        if given == nil, text.isEmpty { return nil }
+        if text == "none" { return nil }
+        do throws(ChannelClientError) {
+            return try ProxyAddress(text)
+        } catch {
+            // Without what was typed: there may be a password in it.
+            throw OperatorError(
+                .badValue, "\(given == nil ? "ANTENNA_PROXY" : "--proxy") does not name a proxy",
+                hint: "give socks5://HOST:PORT with an IP address or localhost, or none")
+        }
     }
 
     /// `--home`, `$ANTENNA_HOME`, `$XDG_DATA_HOME/antenna`, `~/.local/share/antenna`.

@@ -8,12 +8,16 @@ package enum OwnerTable {
             OptionSpec("home", value: "DIR", "where keys, channels and messages are kept"),
             OptionSpec(
                 "passphrase-file", value: "FILE", "a file whose first line unlocks the keys of the home"),
+            OptionSpec(
+                "proxy", value: "URL", "a SOCKS5 proxy that everything goes through: socks5://127.0.0.1:9050"),
             OptionSpec("json", "one JSON document (a stream: JSON lines) on standard output"),
             OptionSpec("timeout", value: "SECONDS", "how long to wait for relays (default 30)"),
         ],
         commands: people + channels + messages + upkeep + [demo],
         notes: """
             The home is --home, else $ANTENNA_HOME, else $XDG_DATA_HOME/antenna, else ~/.local/share/antenna.
+            The proxy is --proxy, else $ANTENNA_PROXY. Through it each channel has a user name of its own, which
+            Tor takes for a circuit of its own, and relay names are resolved by the proxy alone.
             A channel is written '#news', news, "#'my news'" or as its id. A message is named by its id or by
             a unique beginning of four characters or more.
 
@@ -97,8 +101,18 @@ package enum OwnerTable {
             options: [OptionSpec("qr", "also as a QR code")], examples: ["antenna link '#news' --qr"]),
         CommandSpec(
             "join", "become a subscriber of a channel",
+            discussion:
+                "The channel sees the name of the profile; another one with --as, a random one with\n"
+                + "--anonymous or where the home has no profile. Key and member id are fresh for each channel.",
             arguments: [ArgumentSpec("LINK", "the channel's link")],
-            examples: ["antenna join 'https://relay.example/c#ID?c=KEY'"]),
+            options: [
+                OptionSpec("as", value: "NAME", "the name to show in this channel"),
+                OptionSpec("anonymous", "show a random name in this channel"),
+            ],
+            examples: [
+                "antenna join 'https://relay.example/c#ID?c=KEY'",
+                "antenna join 'https://relay.example/c#ID?c=KEY' --anonymous --proxy socks5://127.0.0.1:9050",
+            ]),
         CommandSpec(
             "leave", "end the own membership", arguments: [channel], examples: ["antenna leave '#news'"]),
         CommandSpec(

@@ -152,7 +152,9 @@ final class RelayLoop {
         case .io(let error): relay.log.debug("link.failed", ["reason": .text(error.description)])
         case .malformed(let code, _): relay.log.debug("link.malformed", ["error": .text(code.name)])
         case .handshakeFailed, .notAuthentic: relay.log.debug("link.handshake-failed")
-        case .local, .peerClosed, .peerError, .refused, .timedOut, .unreachable: break
+        case .local, .peerClosed, .peerError, .refused, .timedOut, .unreachable, .proxyUnreachable,
+            .proxyFailed:
+            break
         }
     }
 

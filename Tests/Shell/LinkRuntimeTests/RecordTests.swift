@@ -193,6 +193,30 @@ import Testing
         #expect(client.input.isEmpty)
     }
 
+    @Test func `on the wire every length is one of few sizes, whatever the frame's own length`() throws {
+        // Source of the classes: link.md, "Records". docs/THREAT_MODEL.md quotes the two counts.
+        var sizes: Set<Int> = []
+        var frames = 0
+        var overhead = 0
+        for size in 1...15_600 {
+            link.send(testFrame(UInt32(size), size: size))
+            bench.run {
+                client.read()
+                return client.input.count >= 2
+                    && client.input.count == 2 + (Int(client.input[0]) << 8 | Int(client.input[1]))
+            }
+            let plaintext = client.input.count - 2 - AEADKey.tagByteCount
+            #expect(RecordPadding.padded(plaintext) == plaintext, "a size that is no class")
+            overhead += plaintext - testFrame(1, size: size).encode().count
+            sizes.insert(client.input.count)
+            frames += 1
+            _ = try client.nextRecord()
+        }
+        #expect(frames == 15_600 && sizes.count == 132)
+        // The mean price of a padded record. Units: bytes.
+        #expect(overhead / frames == 168)
+    }
+
     @Test func `a queue longer than a record leaves in records of whole frames`() throws {
         let sent = (1...4).map { testFrame(UInt32($0), size: 16_370) }
         for frame in sent { link.send(frame) }

@@ -31,6 +31,12 @@ public final class ChannelClient: Sendable {
         /// Opens a home whose keys are locked with a passphrase; a home without channels is locked with it
         /// from now on. Trying one takes about a second on purpose.
         public var passphrase: String?
+        /// The SOCKS5 proxy that everything goes through; nil: straight to the relays.
+        public var proxy: ProxyAddress?
+        /// Channels that connect on their own, as at the start or after an outage, begin at moments drawn
+        /// from this span, each for itself, so that a relay does not see them begin together. Nil: five
+        /// seconds with a proxy, and nothing without one, where the address tells more anyway.
+        public var connectionSpread: Duration?
         /// A seed for the jitter, so that a test can repeat it; nil: drawn from the system.
         public var randomSeed: UInt64?
 
@@ -82,7 +88,8 @@ public final class ChannelClient: Sendable {
         try await engine.ask { engine throws(ChannelClientError) in try engine.profile() }
     }
 
-    /// Sets the own profile; channels joined or created later carry it.
+    /// Sets the own profile; channels created later, and joined later unless ``join(link:as:timeout:)`` says
+    /// otherwise, carry it.
     ///
     /// Throws: `invalid-name`.
     public func setProfile(displayName: String) async throws(ChannelClientError) {
@@ -258,12 +265,13 @@ public final class ChannelClient: Sendable {
 
     /// Joins a channel at all relays of its record; one success is enough, the others are retried.
     ///
-    /// Throws: as ``preview(link:timeout:)``, and `already-member`, `refused`.
-    public func join(link: String, timeout: Duration = .seconds(30)) async throws(ChannelClientError)
-        -> JoinReport
+    /// Relays and owners see a fresh key, a fresh member id and the name chosen; nothing else of this home.
+    /// Throws: as ``preview(link:timeout:)``, and `already-member`, `invalid-name`, `refused`.
+    public func join(link: String, as name: NameChoice = .profile, timeout: Duration = .seconds(30))
+        async throws(ChannelClientError) -> JoinReport
     {
         try await engine.call { engine, reply in
-            engine.join(link: link, milliseconds: timeout.clampedMilliseconds, reply)
+            engine.join(link: link, as: name, milliseconds: timeout.clampedMilliseconds, reply)
         }
     }
 

@@ -7,6 +7,16 @@ public struct Profile: Equatable, Sendable {
     public init(displayName: String) { self.displayName = displayName }
 }
 
+/// The name that one membership shows to the channel's relays and owners.
+public enum NameChoice: Equatable, Sendable {
+    /// The profile's; a random one where the home has no profile.
+    case profile
+    /// This one, whatever the profile says.
+    case named(String)
+    /// One that nobody else has and that tells nothing.
+    case random
+}
+
 /// A role in a channel, as the text that travels; ordered, unknown text is the lowest.
 public struct MemberRole: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The text that travels.

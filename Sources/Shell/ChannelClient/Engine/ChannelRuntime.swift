@@ -57,6 +57,9 @@ final class ChannelRuntime {
         try loadComparison()
     }
 
+    /// What the links of this membership are to the proxy; control and member links are not each other's.
+    func circuit(_ role: String) -> Circuit { .membership(keys, role: role) }
+
     var isOwner: Bool { role == .owner && record.ownerKey(me) == keys.key }
     var isCurrent: Bool { state == .current }
 

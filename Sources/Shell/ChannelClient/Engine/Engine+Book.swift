@@ -28,6 +28,23 @@ extension Engine {
         return name
     }
 
+    /// The name that one membership shows.
+    func name(_ choice: NameChoice) throws(ChannelClientError) -> String {
+        switch choice {
+        case .profile: return try attempt { try store.profileName() } ?? Self.randomName()
+        case .random: return Self.randomName()
+        case .named(let name):
+            try Self.checkName(name, "display name")
+            return name
+        }
+    }
+
+    /// Of one form at every client, so that it tells nothing but that no name was wanted.
+    private static func randomName() -> String {
+        let digits = Array("abcdefghijkmnpqrstuvwxyz23456789")
+        return "reader-" + String(Sodium.random(8).map { digits[Int($0) % digits.count] })
+    }
+
     func addRelay(name: String, address: String) throws(ChannelClientError) -> RelayEntry {
         try Self.checkName(name, "relay name")
         let (identity, _) = try Self.relayAddress(address)
@@ -94,8 +111,8 @@ extension Engine {
             engine: self, hosts: hosts, identity: identity, .challenge(challenge), milliseconds: milliseconds
         ) { [crypto] progress in
             switch progress {
-            case .resolved(let addresses):
-                run.done(.resolve, ok: true, addresses.map(\.description).joined(separator: ", "))
+            case .resolved(let text):
+                run.done(.resolve, ok: true, text)
             case .opened:
                 run.done(.connect, ok: true, "connected")
                 run.done(.handshake, ok: true, "the certificate is by the identity of the address")

@@ -78,7 +78,8 @@ extension Engine {
 
     // MARK: Joining
 
-    func join(link: String, milliseconds: Int64, _ reply: Reply<JoinReport>) {
+    func join(link: String, as choice: NameChoice, milliseconds: Int64, _ reply: Reply<JoinReport>) {
+        let name: String
         let began = loop.nowMonotonicMilliseconds
         do throws(ChannelClientError) {
             let (channel, _) = try Self.channelLink(link)
@@ -87,14 +88,14 @@ extension Engine {
                     .alreadyMember,
                     "This home is in that channel as \(ChannelNaming.quoted(known.localName)).")
             }
-            _ = try profileName()
+            name = try self.name(choice)
         } catch {
             return reply.fail(error)
         }
         fetchRecord(link: link, milliseconds: milliseconds) { [weak self] result in
             guard let self else { return }
             do throws(ChannelClientError) {
-                let runtime = try self.enter(try result.get())
+                let runtime = try self.enter(try result.get(), as: name)
                 let remaining = milliseconds - (self.loop.nowMonotonicMilliseconds - began)
                 self.waitForJoin(runtime, milliseconds: max(1, remaining), reply)
             } catch {
@@ -103,9 +104,10 @@ extension Engine {
         }
     }
 
-    private func enter(_ record: VerifiedRecord) throws(ChannelClientError) -> ChannelRuntime {
+    private func enter(_ record: VerifiedRecord, as name: String) throws(ChannelClientError)
+        -> ChannelRuntime
+    {
         guard !record.content.relays.isEmpty else { throw .init(.noRelays, "No relay carries this channel.") }
-        let name = try profileName()
         let keys = Ed25519.KeyPair.generate()
         let displayName =
             DisplayName.problem(record.profile.displayName) == nil ? record.profile.displayName : "channel"
@@ -357,6 +359,7 @@ extension Engine {
         do throws(ChannelClientError) {
             if let failure = takeStoreFailure() { throw failure }
             let before = try attempt { try store.openOutboxRows() }
+            let spread = min(spreadMilliseconds, milliseconds / 4)
             var targets: [SynchronizeTarget] = []
             for stored in try attempt({ try store.channels() }) {
                 guard let runtime = try runtime(stored.id) else { continue }
@@ -364,7 +367,7 @@ extension Engine {
                 for row in runtime.relayRows() where row.relay.takesMessages || row.relay.awaitsRejection {
                     let isPending = before.contains { $0.relay == row.id && $0.entry.state == .pending }
                     guard runtime.isCurrent || isPending else { continue }
-                    targets.append(SynchronizeTarget(runtime: runtime, row: row))
+                    targets.append(SynchronizeTarget(runtime: runtime, row: row, spread: spread))
                 }
             }
             let round = SynchronizeRound(targets)

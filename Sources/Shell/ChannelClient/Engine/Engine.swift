@@ -54,6 +54,7 @@ final class Engine {
         var deadlines = LinkDeadlines()
         deadlines.connect = max(1, options.connectTimeout.clampedMilliseconds)
         deadlines.handshake = max(1, options.connectTimeout.clampedMilliseconds)
+        deadlines.proxy = 2 * deadlines.connect
         linkSettings = LinkSettings.client(deadlines: deadlines)
         random = JitterRandom(seed: options.randomSeed)
     }
@@ -87,6 +88,12 @@ final class Engine {
 
     var nowSeconds: Int64 { Clock.nowSeconds() }
     var nowMilliseconds: Int64 { Clock.nowMilliseconds() }
+
+    /// Within how long connections begin that nobody waits for; see `Options.connectionSpread`.
+    var spreadMilliseconds: Int64 {
+        let spread = options.connectionSpread ?? (options.proxy == nil ? .zero : .seconds(5))
+        return max(0, spread.clampedMilliseconds)
+    }
 
     func makeBackoff(failures: Int = 0) -> Backoff {
         let minimum = max(1, options.retryMinimum.clampedMilliseconds)

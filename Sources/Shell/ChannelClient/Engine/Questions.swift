@@ -200,14 +200,15 @@ final class SynchronizeTarget {
     private let controlFailures: Int
     private var demands: [RelaySession.Demand] = []
 
-    init(runtime: ChannelRuntime, row: StoredChannelRelay) {
+    /// Connects within `spread` milliseconds: a call that catches up wants every membership at once.
+    init(runtime: ChannelRuntime, row: StoredChannelRelay, spread: Int64) {
         self.runtime = runtime
         relayID = row.id
         session = runtime.session(row)
         memberFailures = session.member.failureCount
         controlFailures = session.control.failureCount
-        demands = [session.demandMember()]
-        if runtime.isOwner { demands.append(session.demandControl()) }
+        demands = [session.demandMember(within: spread)]
+        if runtime.isOwner { demands.append(session.demandControl(within: spread)) }
     }
 
     private var memberFailed: Bool {

@@ -11,7 +11,8 @@ final class AnonymousQuestion: LinkDelegate {
     }
 
     enum Progress {
-        case resolved([SocketAddress])
+        /// Where it goes, for people.
+        case resolved(String)
         case opened(identity: [UInt8])
         case record([UInt8])
         case signature(Signature)
@@ -53,16 +54,14 @@ final class AnonymousQuestion: LinkDelegate {
         timer = engine.loop.timer(afterMilliseconds: max(1, milliseconds)) { [weak self] in
             self?.finish(.failed(ConnectionFailure(stage: self?.stage ?? .open, text: "no answer in time")))
         }
-        engine.resolver.resolve(hosts) { [weak self] result in
+        engine.resolver.route(to: hosts, on: .fresh()) { [weak self] result in
             guard let self, !self.isOver else { return }
             switch result {
-            case .failure(let error):
-                self.finish(.failed(ConnectionFailure(stage: .resolve, text: error.description)))
-            case .success(let addresses):
-                self.tell(.resolved(addresses))
-                self.link = Link.connect(
-                    to: addresses, context: self.engine.context, settings: self.engine.linkSettings,
-                    expectedIdentity: self.identity?.raw, delegate: self)
+            case .failure(let failure):
+                self.finish(.failed(failure))
+            case .success(let route):
+                self.tell(.resolved(route.description))
+                self.link = route.connect(self.engine, expectedIdentity: self.identity, delegate: self)
             }
         }
     }

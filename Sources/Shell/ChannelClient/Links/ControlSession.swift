@@ -39,7 +39,8 @@ final class ControlSession: RelayConnectionUser {
         self.runtime = runtime
         self.relayID = relayID
         self.name = name
-        connection = RelayConnection(engine: runtime.engine, endpoint: endpoint, user: self)
+        connection = RelayConnection(
+            engine: runtime.engine, endpoint: endpoint, circuit: runtime.circuit("control"), user: self)
     }
 
     private var engine: Engine { runtime.engine }

@@ -50,7 +50,8 @@ final class MemberSession: RelayConnectionUser {
         self.runtime = runtime
         self.relayID = relayID
         self.name = name
-        connection = RelayConnection(engine: runtime.engine, endpoint: endpoint, user: self)
+        connection = RelayConnection(
+            engine: runtime.engine, endpoint: endpoint, circuit: runtime.circuit("member"), user: self)
     }
 
     private var engine: Engine { runtime.engine }

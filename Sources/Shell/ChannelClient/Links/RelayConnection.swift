@@ -51,6 +51,8 @@ final class RelayConnection: LinkDelegate {
     private(set) var endpoint: RelayEndpoint
     private(set) var state = State.idle
     private(set) var link: Link?
+    private let circuit: Circuit
+    private var random: JitterRandom
     private var backoff: Backoff
     private var timer: LoopTimer?
     private var attempt = 0
@@ -60,10 +62,12 @@ final class RelayConnection: LinkDelegate {
     /// When it may be tried again, in monotonic milliseconds; for people.
     private(set) var lastFailure: ConnectionFailure?
 
-    init(engine: Engine, endpoint: RelayEndpoint, user: any RelayConnectionUser) {
+    init(engine: Engine, endpoint: RelayEndpoint, circuit: Circuit, user: any RelayConnectionUser) {
         self.engine = engine
         self.endpoint = endpoint
+        self.circuit = circuit
         self.user = user
+        random = JitterRandom(seed: engine.options.randomSeed.map { $0 ^ circuit.seed })
         backoff = engine.makeBackoff()
     }
 
@@ -72,17 +76,17 @@ final class RelayConnection: LinkDelegate {
         guard wanted != isWanted else { return }
         isWanted = wanted
         if wanted {
-            if state == .idle { begin() }
+            if state == .idle { begin(within: engine.spreadMilliseconds) }
         } else {
             stop()
         }
     }
 
-    /// Tries now rather than after the pause; for calls that people wait for.
-    func hurry() {
+    /// Tries now rather than after the pause; for calls that people wait for. A call that wants several
+    /// memberships at once says within how long, so that they are not seen to begin together.
+    func hurry(within spread: Int64 = 0) {
         guard isWanted, state == .waiting, drain == nil else { return }
-        timer = nil
-        begin()
+        begin(within: spread)
     }
 
     /// The session got through: the last failure is history.
@@ -99,7 +103,7 @@ final class RelayConnection: LinkDelegate {
         self.endpoint = endpoint
         guard isWanted else { return }
         stop()
-        begin()
+        begin(within: engine.spreadMilliseconds)
     }
 
     func send(_ frame: Frame) { link?.send(frame) }
@@ -124,26 +128,38 @@ final class RelayConnection: LinkDelegate {
         link.close(after: true)
     }
 
+    /// Begins at a moment drawn for this connection alone, at most so long from now.
+    private func begin(within spread: Int64) {
+        guard spread > 0 else { return begin() }
+        wait(Int64.random(in: 0...spread, using: &random))
+    }
+
+    private func wait(_ milliseconds: Int64) {
+        state = .waiting
+        timer = engine.loop.timer(afterMilliseconds: milliseconds) { [weak self] in
+            guard let self, self.state == .waiting else { return }
+            self.begin()
+        }
+    }
+
     private func begin() {
+        timer = nil
         attempt += 1
         let current = attempt
         state = .resolving
         drain = nil
-        engine.resolver.resolve(endpoint.hosts) { [weak self] result in
+        engine.resolver.route(to: endpoint.hosts, on: circuit) { [weak self] result in
             guard let self, self.attempt == current, self.isWanted else { return }
             switch result {
-            case .success(let addresses): self.connect(addresses)
-            case .failure(let error):
-                self.failed(ConnectionFailure(stage: .resolve, text: error.description))
+            case .success(let route): self.connect(route)
+            case .failure(let failure): self.failed(failure)
             }
         }
     }
 
-    private func connect(_ addresses: [SocketAddress]) {
+    private func connect(_ route: Route) {
         state = .connecting
-        link = Link.connect(
-            to: addresses, context: engine.context, settings: engine.linkSettings,
-            expectedIdentity: endpoint.identity.raw, delegate: self)
+        link = route.connect(engine, expectedIdentity: endpoint.identity, delegate: self)
     }
 
     private func failed(_ failure: ConnectionFailure) {
@@ -155,17 +171,12 @@ final class RelayConnection: LinkDelegate {
         if isWanted {
             let pause =
                 if let drain = failure.drainMilliseconds ?? drain {
-                    backoff.drained(delayMilliseconds: drain, using: &engine.random)
+                    backoff.drained(delayMilliseconds: drain, using: &random)
                 } else {
                     backoff.failed(
-                        retryAfterMilliseconds: failure.retryAfterMilliseconds, using: &engine.random)
+                        retryAfterMilliseconds: failure.retryAfterMilliseconds, using: &random)
                 }
-            state = .waiting
-            timer = engine.loop.timer(afterMilliseconds: pause) { [weak self] in
-                guard let self, self.state == .waiting else { return }
-                self.timer = nil
-                self.begin()
-            }
+            wait(pause + Int64.random(in: 0...engine.spreadMilliseconds, using: &random))
         } else {
             state = .idle
         }
@@ -227,6 +238,9 @@ extension ConnectionFailure {
             self.init(stage: at == .connect ? .connect : stage, text: "no answer in time (\(at.rawValue))")
         case .slowReader, .queueFull: self.init(stage: stage, text: "the relay does not read")
         case .unreachable(let error): self.init(stage: .connect, text: error.reason)
+        case .proxyUnreachable(let error):
+            self.init(stage: .connect, text: "the proxy cannot be reached: \(error.reason)")
+        case .proxyFailed(let problem): self.init(stage: .connect, text: "the proxy: \(problem.sentence)")
         case .io(let error): self.init(stage: stage, text: error.reason)
         }
     }

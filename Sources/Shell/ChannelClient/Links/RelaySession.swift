@@ -53,12 +53,12 @@ final class RelaySession {
         deinit { release() }
     }
 
-    /// Keeps the member link, and tries it now.
-    func demandMember() -> Demand {
+    /// Keeps the member link, and tries it now or within so many milliseconds.
+    func demandMember(within spread: Int64 = 0) -> Demand {
         memberDemand += 1
         member.isSuspended = false
         refresh()
-        member.connection.hurry()
+        member.connection.hurry(within: spread)
         return Demand { [weak self] in
             guard let self else { return }
             self.memberDemand -= 1
@@ -66,12 +66,12 @@ final class RelaySession {
         }
     }
 
-    /// Keeps the control link, and tries it now.
-    func demandControl() -> Demand {
+    /// Keeps the control link, and tries it now or within so many milliseconds.
+    func demandControl(within spread: Int64 = 0) -> Demand {
         controlDemand += 1
         control.isSuspended = false
         refresh()
-        control.connection.hurry()
+        control.connection.hurry(within: spread)
         return Demand { [weak self] in
             guard let self else { return }
             self.controlDemand -= 1
