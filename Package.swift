@@ -73,7 +73,7 @@ let package = Package(
             "Shell", "RelayServer",
             [
                 "ChannelWire", "RelayCore", "ControlWire", "LinkRuntime", "LibeventLoop", "RelayStore", "Operations",
-                "SodiumCrypto", "PosixKit", "ZstdKit",
+                "OperatorLink", "SodiumCrypto", "PosixKit", "ZstdKit",
             ]),
         room("Shell", "ClientStore", ["ChannelWire", "ClientCore", "SQLiteKit", "PosixKit", "SodiumCrypto"]),
         room(
@@ -82,7 +82,8 @@ let package = Package(
                 "ChannelWire", "ClientCore", "LinkRuntime", "LibeventLoop", "ClientStore", "SodiumCrypto", "PosixKit",
                 "ZstdKit",
             ]),
-        room("Shell", "OperatorCommands", ["ControlWire", "Operations", "PosixKit", "QRKit"]),
+        room("Shell", "OperatorLink", ["ControlWire", "Operations", "PosixKit"]),
+        room("Shell", "OperatorCommands", ["ControlWire", "OperatorLink", "Operations", "PosixKit", "QRKit"]),
         room("Shell", "OwnerCommands", ["ChannelClient", "Operations", "PosixKit", "QRKit"]),
         // Apps
         app("antennad", ["RelayServer"]),

@@ -29,6 +29,8 @@ package struct ControlError: Error, Codable, Sendable, Equatable {
         case notPending = 104
         case missingArgument = 105
         case stillServed = 106
+        case badConfiguration = 107
+        case backupFailed = 108
 
         package var name: String {
             switch self {
@@ -46,6 +48,8 @@ package struct ControlError: Error, Codable, Sendable, Equatable {
             case .notPending: "not-pending"
             case .missingArgument: "missing-argument"
             case .stillServed: "still-served"
+            case .badConfiguration: "bad-configuration"
+            case .backupFailed: "backup-failed"
             }
         }
     }

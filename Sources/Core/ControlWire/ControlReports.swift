@@ -16,6 +16,22 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var channels: Channels
     package var storage: Storage
     package var counters: Counters
+    /// The last time that the settings were read anew; none since the start: left out.
+    package var reload: Reload?
+
+    /// How reading the settings anew went.
+    package struct Reload: Codable, Sendable, Equatable {
+        package var reloadedAt: Int64
+        package var ok: Bool
+        /// What is wrong, with file and line; the settings of before stay in force.
+        package var problem: String?
+
+        package init(reloadedAt: Int64, ok: Bool, problem: String?) {
+            self.reloadedAt = reloadedAt
+            self.ok = ok
+            self.problem = problem
+        }
+    }
 
     /// Links by what they are.
     package struct Links: Codable, Sendable, Equatable {
@@ -86,7 +102,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
 
     package init(
         name: String, version: String, state: String, listen: String, startedAt: Int64, admission: String,
-        loops: Int, links: Links, channels: Channels, storage: Storage, counters: Counters
+        loops: Int, links: Links, channels: Channels, storage: Storage, counters: Counters,
+        reload: Reload? = nil
     ) {
         self.name = name
         self.version = version
@@ -99,6 +116,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
         self.channels = channels
         self.storage = storage
         self.counters = counters
+        self.reload = reload
     }
 }
 
@@ -302,5 +320,29 @@ package struct VersionReport: Codable, Sendable, Equatable {
         self.antenna = antenna
         self.libevent = libevent
         self.sqlite = sqlite
+    }
+}
+
+/// What reading the settings anew changed.
+package struct ReloadReport: Codable, Sendable, Equatable {
+    /// The settings with a new value in force: `[limits] channels`.
+    package var changed: [String]
+    /// The settings whose new value waits for a restart.
+    package var needRestart: [String]
+
+    package init(changed: [String], needRestart: [String]) {
+        self.changed = changed
+        self.needRestart = needRestart
+    }
+}
+
+/// A backup that is whole, checked and on disk.
+package struct BackupReport: Codable, Sendable, Equatable {
+    package var file: String
+    package var fileBytes: Int64
+
+    package init(file: String, fileBytes: Int64) {
+        self.file = file
+        self.fileBytes = fileBytes
     }
 }

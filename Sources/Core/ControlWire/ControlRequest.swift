@@ -15,7 +15,7 @@ package enum ControlLimits {
 /// What an operator can ask of a running relay.
 package enum ControlCommand: String, Codable, Sendable, CaseIterable {
     case status, address, channels, members, leave, allow, invitations, accept, reject, forget, audit, prune,
-        version
+        version, reload, backup
     case rotateKey = "rotate-key"
 }
 
@@ -29,14 +29,18 @@ package struct ControlArguments: Codable, Sendable, Equatable {
     package var limit: Int?
     /// Where a page begins: the last id of the page before.
     package var after: String?
+    /// Where a backup goes: an absolute path on the relay's machine.
+    package var file: String?
 
     package init(
-        channel: String? = nil, reason: String? = nil, limit: Int? = nil, after: String? = nil
+        channel: String? = nil, reason: String? = nil, limit: Int? = nil, after: String? = nil,
+        file: String? = nil
     ) {
         self.channel = channel
         self.reason = reason
         self.limit = limit
         self.after = after
+        self.file = file
     }
 }
 

@@ -14,6 +14,8 @@ package enum ControlResult: Sendable, Equatable {
     case rotateKey(KeyReport)
     case prune(PruneReport)
     case version(VersionReport)
+    case reload(ReloadReport)
+    case backup(BackupReport)
 
     /// The result alone, as the JSON object that `--json` prints.
     package func encode() -> [UInt8] {
@@ -30,6 +32,8 @@ package enum ControlResult: Sendable, Equatable {
         case .rotateKey(let report): ControlJSON.encode(report)
         case .prune(let report): ControlJSON.encode(report)
         case .version(let report): ControlJSON.encode(report)
+        case .reload(let report): ControlJSON.encode(report)
+        case .backup(let report): ControlJSON.encode(report)
         }
     }
 }
@@ -63,6 +67,8 @@ package struct ControlResponse: Sendable, Equatable {
             case .rotateKey(let report): line(report)
             case .prune(let report): line(report)
             case .version(let report): line(report)
+            case .reload(let report): line(report)
+            case .backup(let report): line(report)
             }
         }
     }
@@ -84,6 +90,8 @@ package struct ControlResponse: Sendable, Equatable {
         case .rotateKey: read(line) { .rotateKey($0) }
         case .prune: read(line) { .prune($0) }
         case .version: read(line) { .version($0) }
+        case .reload: read(line) { .reload($0) }
+        case .backup: read(line) { .backup($0) }
         }
     }
 

@@ -141,6 +141,13 @@ extension Posix {
         guard unsafe Glibc.rename(from, to) == 0 else { throw PosixError.last("rename \(from)") }
     }
 
+    /// The directory that relative paths start from; nil when it has no name any more.
+    package static var currentDirectory: String? {
+        guard let path = unsafe getcwd(nil, 0) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+
     /// The names in a directory, sorted, without `.` and `..`.
     package static func list(_ path: String) throws(PosixError) -> [String] {
         guard let handle = unsafe opendir(path) else { throw PosixError.last("opendir \(path)") }

@@ -113,15 +113,24 @@ package final class ConnectionCounter: Sendable {
     private struct Counts {
         var total = 0
         var byAddress: [SocketAddress: Int] = [:]
+        var totalMax: Int
+        var perAddressMax: Int
     }
 
-    package let totalMax: Int
-    package let perAddressMax: Int
-    private let counts = Mutex(Counts())
+    private let counts: Mutex<Counts>
 
     package init(totalMax: Int, perAddressMax: Int) {
-        self.totalMax = totalMax
-        self.perAddressMax = perAddressMax
+        counts = Mutex(Counts(totalMax: totalMax, perAddressMax: perAddressMax))
+    }
+
+    package var totalMax: Int { counts.withLock { $0.totalMax } }
+
+    /// Other limits from now on; who is in stays.
+    package func setLimits(totalMax: Int, perAddressMax: Int) {
+        counts.withLock { counts in
+            counts.totalMax = totalMax
+            counts.perAddressMax = perAddressMax
+        }
     }
 
     /// Counts one more; false, and nothing is counted, when that is one too many. A peer without an address
@@ -129,10 +138,10 @@ package final class ConnectionCounter: Sendable {
     package func enter(_ peer: SocketAddress?) -> Bool {
         let key = peer?.countingKey
         return counts.withLock { counts in
-            guard counts.total < totalMax else { return false }
+            guard counts.total < counts.totalMax else { return false }
             if let key {
                 let now = counts.byAddress[key, default: 0]
-                guard now < perAddressMax else { return false }
+                guard now < counts.perAddressMax else { return false }
                 counts.byAddress[key] = now + 1
             }
             counts.total += 1

@@ -1,5 +1,6 @@
 internal import ControlWire
 package import Operations
+internal import OperatorLink
 internal import PosixKit
 internal import QRKit
 
@@ -37,7 +38,8 @@ package enum OperatorProgram {
 
     private static func perform(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
         let (name, arguments) = try request(command)
-        let timeout = try command.integer("timeout", in: 1...3600) ?? 10
+        // A backup is as long as the database is large.
+        let timeout = try command.integer("timeout", in: 1...86_400) ?? (name == .backup ? 3600 : 10)
         let path = try socketPath(command)
         if name == .version, !output.json { output.text(Version.line(program: "antennactl") + "\n") }
         var client = try ControlClient(path: path, timeoutSeconds: timeout)
@@ -78,7 +80,11 @@ package enum OperatorProgram {
             preconditionFailure("every command of the table is a command of the control socket")
         }
         var arguments = ControlArguments()
-        if !command.spec.arguments.isEmpty { arguments.channel = command.argument(0) }
+        if name == .backup {
+            arguments.file = try command.argument(0).map(absolute)
+        } else if !command.spec.arguments.isEmpty {
+            arguments.channel = command.argument(0)
+        }
         if let reason = command.value("reason") {
             guard reason.utf8.count <= ControlLimits.reasonBytesMax else {
                 throw OperatorError(.badValue, "a reason has at most \(ControlLimits.reasonBytesMax) bytes")
@@ -90,13 +96,29 @@ package enum OperatorProgram {
         return (name, arguments)
     }
 
+    /// The relay may work in another directory.
+    private static func absolute(_ file: String) throws(OperatorError) -> String {
+        if file.hasPrefix("/") { return file }
+        guard !file.isEmpty, let here = Posix.currentDirectory else {
+            throw OperatorError(.badValue, "‘\(file)’ is no name for a backup", hint: "name it from / on")
+        }
+        return here == "/" ? "/\(file)" : "\(here)/\(file)"
+    }
+
     private static func socketPath(_ command: ParsedCommand) throws(OperatorError) -> String {
         if let path = command.value("socket") { return path }
         if let state = command.value("state") { return ControlPaths.socket(inState: state) }
         if let state = Console.environment("ANTENNA_RELAY__STATE"), !state.isEmpty {
             return ControlPaths.socket(inState: state)
         }
-        guard let state = ControlPaths.defaultState(environment: Console.environment) else {
+        // The relay of this user, else the one of this machine.
+        let system = ControlPaths.socket(inState: ControlPaths.systemState)
+        let own = ControlPaths.defaultState(environment: Console.environment)
+        if let own, Posix.exists(ControlPaths.socket(inState: own)) {
+            return ControlPaths.socket(inState: own)
+        }
+        if Posix.exists(system) { return system }
+        guard let state = own else {
             throw OperatorError(
                 .usage, "neither HOME nor XDG_STATE_HOME is set", hint: "name the directory with --state")
         }

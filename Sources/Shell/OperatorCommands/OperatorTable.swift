@@ -10,7 +10,7 @@ package enum OperatorTable {
             OptionSpec(
                 "socket", value: "PATH",
                 "the relay's control socket, instead of the one in its state directory"),
-            OptionSpec("timeout", value: "SECONDS", "give up after this long (default 10)"),
+            OptionSpec("timeout", value: "SECONDS", "give up after this long (default 10; 3600 for backup)"),
             OptionSpec("json", "print one JSON document, errors too"),
         ],
         commands: [
@@ -74,6 +74,22 @@ package enum OperatorTable {
                 arguments: [ArgumentSpec("CHANNEL", .optional, "this channel only")],
                 examples: ["antennactl prune", "antennactl prune '#news'"]),
             CommandSpec(
+                "reload", "Read the settings anew, as at the signal HUP",
+                discussion: """
+                    What is wrong changes nothing: the settings of before stay in force, and this ends
+                    with 78. Settings that need a restart are named.
+                    """,
+                examples: ["antennactl reload"]),
+            CommandSpec(
+                "backup", "Write a copy of the database while the relay works",
+                discussion: """
+                    The relay writes the file, so its user must be able to. It appears under its name only
+                    when it is whole, checked and on disk; it holds every message accepted before the
+                    command. antennad restore puts it back.
+                    """,
+                arguments: [ArgumentSpec("FILE", "where the copy goes; one of that name is replaced")],
+                examples: ["antennactl backup /var/lib/antenna/backup.db"]),
+            CommandSpec(
                 "version", "Show the versions of this program and of the relay",
                 examples: ["antennactl version"]),
         ],
@@ -82,9 +98,9 @@ package enum OperatorTable {
             slash in front: /leave #news, /group allow #'my news', help, quit.
 
             state directory: --state, else $ANTENNA_RELAY__STATE, else $XDG_STATE_HOME/antenna/relay,
-            else ~/.local/state/antenna/relay
+            else ~/.local/state/antenna/relay, else /var/lib/antenna
             exit codes: 0 done, 1 refused or failed, 64 wrong usage or unknown name, 69 no relay there or
-            no answer in time, 77 not permitted
+            no answer in time, 74 input or output failed, 77 not permitted, 78 settings invalid
             """)
 
     private static let channel = ArgumentSpec("CHANNEL", "#news, #'my news', #news_1 or an id")

@@ -27,6 +27,8 @@ package enum OperatorText {
                 "new link key made; the address stays",
                 "valid until \(TimeText.readable(seconds: report.notAfterAt)) UTC",
             ]
+        case .reload(let report): reload(report)
+        case .backup(let report): ["\(report.file): \(size(report.fileBytes)), whole and checked"]
         case .prune(let report):
             ["\(report.messages) messages (\(size(report.messageBytes))) dropped"]
         case .version(let report):
@@ -53,7 +55,19 @@ package enum OperatorText {
             "since the start: \(counters.published) published, \(counters.delivered) delivered, "
                 + "\(counters.accepted) links accepted, \(counters.refused) refused, "
                 + "\(counters.errors) errors",
-        ]
+        ] + reloadLine(report)
+    }
+
+    private static func reloadLine(_ report: StatusReport) -> [String] {
+        guard let reload = report.reload else { return [] }
+        let time = TimeText.readable(seconds: reload.reloadedAt)
+        if reload.ok { return ["last reload done at \(time) UTC"] }
+        return ["last reload failed: \(TerminalText.escaped(reload.problem ?? "")) (\(time) UTC)"]
+    }
+
+    private static func reload(_ report: ReloadReport) -> [String] {
+        guard !report.changed.isEmpty || !report.needRestart.isEmpty else { return ["nothing has changed"] }
+        return report.changed.map { "\($0): in force" } + report.needRestart.map { "\($0): needs a restart" }
     }
 
     private static func channels(_ report: ChannelsReport) -> [String] {

@@ -119,6 +119,10 @@ final class Authority {
                 self.relay = relay
                 self.loops = loops
                 outboxes = Array(repeating: [], count: loops.count)
+            case .settingsChanged(let options):
+                // What came before it is decided by the limits of before.
+                settle()
+                ledger.options = options
             case .stop: stopping = true
             }
             if commands.count >= Authority.batchMax { settle() }

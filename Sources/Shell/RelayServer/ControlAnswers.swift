@@ -37,6 +37,16 @@ enum ControlAnswers {
         }
     }
 
+    /// Writes a backup, with a connection to the database of its own. Blocks as long as that takes.
+    static func backup(of state: String, to file: String) -> Result<ControlResult, ControlError> {
+        do throws(RelayStoreError) {
+            try RelayReader(directory: state).backup(to: file)
+        } catch {
+            return .failure(ControlError(.backupFailed, error.description))
+        }
+        return .success(.backup(BackupReport(file: file, fileBytes: Posix.status(file)?.size ?? 0)))
+    }
+
     private static func done(_ summary: ChannelSummary, _ command: ControlCommand) -> Result<
         ControlResult, ControlError
     > {
@@ -141,7 +151,8 @@ enum ControlAnswers {
             counters: StatusReport.Counters(
                 accepted: counters.accepted.now, refused: counters.refused.now,
                 published: counters.published.now,
-                delivered: counters.delivered.now, errors: counters.errors.now))
+                delivered: counters.delivered.now, errors: counters.errors.now),
+            reload: relay.lastReload)
     }
 }
 

@@ -11,6 +11,7 @@ internal import RelayStore
 /// message.
 final class ControlServer {
     private let loop: EventLoop
+    private let mailbox: Mailbox<LoopMessage>
     private let relay: RelayShared
     private let socket: FileDescriptor
     private let path: String
@@ -19,19 +20,25 @@ final class ControlServer {
     private var nextNumber: UInt64 = 1
     /// What the front door does for `rotate-key`.
     private let rotateKey: () -> Result<KeyReport, ControlError>
+    private let reload: () -> Result<ReloadReport, ControlError>
+    private var isBackingUp = false
     private let isDraining: () -> Bool
 
     static let connectionsMax = 64
 
     init(
-        loop: EventLoop, relay: RelayShared, path: String, isDraining: @escaping () -> Bool,
-        rotateKey: @escaping () -> Result<KeyReport, ControlError>
+        loop: EventLoop, mailbox: Mailbox<LoopMessage>, relay: RelayShared, path: String,
+        isDraining: @escaping () -> Bool,
+        rotateKey: @escaping () -> Result<KeyReport, ControlError>,
+        reload: @escaping () -> Result<ReloadReport, ControlError>
     ) throws(PosixError) {
         self.loop = loop
+        self.mailbox = mailbox
         self.relay = relay
         self.path = path
         self.isDraining = isDraining
         self.rotateKey = rotateKey
+        self.reload = reload
         socket = try Posix.listen(unix: path, mode: 0o600)
         event = loop.watch(socket.raw, .read, persist: true) { [unowned self] in self.acceptSome() }
         event?.add()
@@ -88,6 +95,7 @@ final class ControlServer {
         switch command(request, by: connection.user) {
         case .success(.now(let result)):
             connection.send(ControlResponse(id: request.id, outcome: .success(result)))
+        case .success(.backup(let file)): backUp(to: file, reference)
         case .success(.ask(let command)): relay.authority.post(.operatorAsks(reference, command))
         case .failure(let error): connection.send(ControlResponse(id: request.id, outcome: .failure(error)))
         }
@@ -96,6 +104,7 @@ final class ControlServer {
     private enum Step {
         case now(ControlResult)
         case ask(LedgerCommand)
+        case backup(String)
     }
 
     private func command(_ request: ControlRequest, by user: UInt32) -> Result<Step, ControlError> {
@@ -110,6 +119,12 @@ final class ControlServer {
         case .address: return .success(.now(.address(AddressReport(link: relay.address))))
         case .version: return .success(.now(.version(RelayVersions.report)))
         case .rotateKey: return rotateKey().map { .now(.rotateKey($0)) }
+        case .reload: return reload().map { .now(.reload($0)) }
+        case .backup:
+            guard let file = arguments.file, file.hasPrefix("/") else {
+                return .failure(ControlError(.missingArgument, "backup needs a file, named from / on."))
+            }
+            return .success(.backup(file))
         case .status: return .success(.ask(.status))
         case .channels: return .success(.ask(.listChannels))
         case .invitations: return .success(.ask(.listInvitations))
@@ -144,12 +159,41 @@ final class ControlServer {
         }
     }
 
+    // MARK: Backups
+
+    /// On a thread of its own: neither links nor readers wait for a copy.
+    private func backUp(to file: String, _ reference: ControlReference) {
+        guard !isBackingUp else {
+            let error = ControlError(.backupFailed, "Another backup is being written; nothing was changed.")
+            return answer(reference, .failure(error))
+        }
+        isBackingUp = true
+        let state = relay.configuration.state
+        let mailbox = mailbox
+        _ = PosixThread.start(name: "backup") {
+            mailbox.post(.backupEnded(reference, ControlAnswers.backup(of: state, to: file)))
+        }
+    }
+
+    func backupEnded(_ reference: ControlReference, _ outcome: Result<ControlResult, ControlError>) {
+        isBackingUp = false
+        switch outcome {
+        case .success: relay.log.notice("operator.backed-up")
+        case .failure(let error): relay.log.error("backup.failed", ["reason": .text(error.message)])
+        }
+        answer(reference, outcome)
+    }
+
     // MARK: Answers
 
     func answered(_ reference: ControlReference, _ reply: LedgerReply, attached: [ChannelID: Int]) {
         let outcome = ControlAnswers.outcome(
             reply, to: reference.command, relay: relay, attached: attached, isDraining: isDraining())
         log(reference.command, outcome)
+        answer(reference, outcome)
+    }
+
+    private func answer(_ reference: ControlReference, _ outcome: Result<ControlResult, ControlError>) {
         connections[reference.connection]?.send(ControlResponse(id: reference.request, outcome: outcome))
     }
 

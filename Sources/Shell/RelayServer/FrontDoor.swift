@@ -15,6 +15,7 @@ final class FrontDoor {
     private(set) var control: ControlServer?
     private var signals: [LoopEvent] = []
     private var nextLoop = 0
+    private let readSettings: RelayServer.SettingsReader?
 
     init(
         loop: RelayLoop, plan: FrontDoorPlan, listening socket: consuming FileDescriptor,
@@ -25,10 +26,12 @@ final class FrontDoor {
         loops = plan.loops
         identity = plan.identity
         identityPath = plan.identityPath
+        readSettings = plan.readSettings
         control = try ControlServer(
-            loop: loop.loop, relay: relay, path: ControlPaths.socket(inState: relay.configuration.state),
+            loop: loop.loop, mailbox: loop.mailbox, relay: relay,
+            path: ControlPaths.socket(inState: relay.configuration.state),
             isDraining: { [unowned loop] in loop.isDraining },
-            rotateKey: { [unowned self] in self.rotateKey() })
+            rotateKey: { [unowned self] in self.rotateKey() }, reload: { [unowned self] in self.reload() })
         listener = LinkListener(
             loop: loop.loop, socket: socket,
             admit: { peer in
@@ -38,7 +41,7 @@ final class FrontDoor {
             },
             trouble: { error in relay.log.error("accept.failed", ["reason": .text(error.description)]) },
             take: { [unowned self, unowned loop] connection, peer in self.take(connection, peer, loop) })
-        if let reload = plan.reload { watchSignals(loop.loop, lifecycle, reload) }
+        if plan.readSettings != nil { watchSignals(loop.loop, lifecycle) }
     }
 
     private func take(_ connection: consuming FileDescriptor, _ peer: SocketAddress?, _ loop: RelayLoop) {
@@ -56,12 +59,12 @@ final class FrontDoor {
     }
 
     private func watchSignals(
-        _ loop: EventLoop, _ lifecycle: Mailbox<LifecycleMessage>, _ reload: @escaping @Sendable () -> Void
+        _ loop: EventLoop, _ lifecycle: Mailbox<LifecycleMessage>
     ) {
         for number in [Signal.terminate, Signal.interrupt] {
             signals.append(loop.onSignal(number) { lifecycle.post(.stopRequested) })
         }
-        signals.append(loop.onSignal(Signal.hangup, reload))
+        signals.append(loop.onSignal(Signal.hangup) { [unowned self] in _ = self.reload() })
     }
 
     func stopAccepting() {
@@ -74,6 +77,48 @@ final class FrontDoor {
         control?.close()
         control = nil
         signals = []
+    }
+
+    // MARK: Settings
+
+    /// Reads the settings anew and puts in force what can be. What is wrong changes nothing.
+    private func reload() -> Result<ReloadReport, ControlError> {
+        guard let readSettings else {
+            return .failure(ControlError(.badConfiguration, "This relay has no settings to read anew."))
+        }
+        let now = Clock.nowSeconds()
+        switch readSettings() {
+        case .failure(let error):
+            relay.lastReload = StatusReport.Reload(reloadedAt: now, ok: false, problem: error.message)
+            relay.log.error(
+                "reload.failed", ["reason": .text(error.message), "hint": .text(error.hint ?? "")])
+            return .failure(ControlError(.badConfiguration, error.message))
+        case .success(let fresh):
+            apply(fresh.configuration)
+            relay.lastReload = StatusReport.Reload(reloadedAt: now, ok: true, problem: nil)
+            let report = ReloadReport(changed: fresh.changed, needRestart: fresh.needRestart)
+            relay.log.notice(
+                "reload.done",
+                [
+                    "changed": .text(listed(report.changed)),
+                    "needs-restart": .text(listed(report.needRestart)),
+                ])
+            return .success(report)
+        }
+    }
+
+    private func apply(_ fresh: RelayConfiguration) {
+        let configuration = fresh.keepingFixed(of: relay.configuration)
+        relay.configuration = configuration
+        relay.connections.setLimits(
+            totalMax: RelayServer.connectionsMax(configuration),
+            perAddressMax: configuration.connectionsPerAddressMax)
+        relay.authority.post(.settingsChanged(RelayServer.options(configuration)))
+        for loop in loops { loop.post(.settingsChanged) }
+    }
+
+    private func listed(_ names: [String]) -> String {
+        names.isEmpty ? "nothing" : names.joined(separator: ", ")
     }
 
     // MARK: Keys

@@ -82,6 +82,16 @@ package struct RelayConfiguration: Sendable {
         logAddresses = settings.boolean("log", "addresses")
     }
 
+    /// These settings with what only a restart can change taken from `running`.
+    func keepingFixed(of running: RelayConfiguration) -> RelayConfiguration {
+        var kept = self
+        kept.state = running.state
+        kept.listen = running.listen
+        kept.advertise = running.advertise
+        kept.loops = running.loops
+        return kept
+    }
+
     /// `relay.example`, `relay.example:5281`, `[::1]`, `[::1]:5281`; the port is nil where it is not given.
     package static func hostAndPort(_ text: String) -> (host: String, port: UInt16?)? {
         var host = Substring(text)

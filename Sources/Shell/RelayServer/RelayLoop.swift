@@ -15,6 +15,7 @@ final class RelayLoop {
     private let lifecycle: Mailbox<LifecycleMessage>
     private let context: LinkLoopContext
     private var settings: LinkSettings
+    private var link: RelayLinkIdentity
     private var sessions: [UInt64: LinkSession] = [:]
     private var nextNumber: UInt64 = 1
     private var feeds: [ChannelID: ChannelFeed] = [:]
@@ -55,8 +56,14 @@ final class RelayLoop {
         let waker = loop.waker
         mailbox = Mailbox(wake: { waker.wake() })
         context = LinkLoopContext(loop: loop)
+        self.link = link
         settings = LinkSettings.relay(link, deadlines: RelayLoop.deadlines(relay.configuration))
         loop.onWake { [unowned self] in self.woken() }
+    }
+
+    /// For the links that come from now on.
+    private func applySettings() {
+        settings = LinkSettings.relay(link, deadlines: RelayLoop.deadlines(relay.configuration))
     }
 
     private static func deadlines(_ configuration: RelayConfiguration) -> LinkDeadlines {
@@ -103,8 +110,11 @@ final class RelayLoop {
         case .openFrontDoor(let plan): openFrontDoor(plan)
         case .operatorAnswered(let reference, let reply, let attached):
             front?.control?.answered(reference, reply, attached: attached)
+        case .backupEnded(let reference, let outcome): front?.control?.backupEnded(reference, outcome)
+        case .settingsChanged: applySettings()
         case .newLinkKey(let link):
-            settings = LinkSettings.relay(link, deadlines: RelayLoop.deadlines(relay.configuration))
+            self.link = link
+            applySettings()
         case .drain(let milliseconds): beginDrain(milliseconds)
         case .hurry: drain?.hurry()
         case .stop:

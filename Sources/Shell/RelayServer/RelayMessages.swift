@@ -36,6 +36,8 @@ enum AuthorityMessage: Sendable {
     /// A link that was `linked` is gone.
     case unlinked(LinkReference, ChannelID, MemberID)
     case operatorAsks(ControlReference, LedgerCommand)
+    /// A reload: other limits from now on.
+    case settingsChanged(LedgerOptions)
     /// Finish what is queued, close the database, end.
     case stop
 
@@ -90,8 +92,10 @@ enum LoopMessage: Sendable {
     // The control socket; loop 0 only
     case openFrontDoor(FrontDoorPlan)
     case operatorAnswered(ControlReference, LedgerReply, attached: [ChannelID: Int])
+    case backupEnded(ControlReference, Result<ControlResult, ControlError>)
 
     // The process
+    case settingsChanged
     case newLinkKey(RelayLinkIdentity)
     case drain(milliseconds: Int64)
     case hurry

@@ -5,9 +5,10 @@ package enum RelayOptions {
     package static let table: [ConfigurationOption] = [
         ConfigurationOption(
             "relay", "state", .text, default: "", reloadable: false,
-            "the directory of the relay's state; empty: $XDG_STATE_HOME/antenna/relay"),
+            "the directory of the relay's state; empty: that of the service, else $XDG_STATE_HOME/antenna/relay"
+        ),
         ConfigurationOption(
-            "relay", "name", .text, default: "antenna relay", reloadable: false, "the name that owners see"),
+            "relay", "name", .text, default: "antenna relay", reloadable: true, "the name that owners see"),
         ConfigurationOption(
             "relay", "listen", .text, default: "127.0.0.1:5280", reloadable: false,
             "the address and port to listen on; port 0 takes a free one"),
@@ -17,51 +18,52 @@ package enum RelayOptions {
         ConfigurationOption(
             "relay", "loops", .integer(1...64), default: "1", reloadable: false, "threads that serve links"),
         ConfigurationOption(
-            "relay", "drain_seconds", .seconds(0...3600), default: "5", reloadable: false,
+            "relay", "drain_seconds", .seconds(0...3600), default: "5", reloadable: true,
             "the time in which a stopping relay says goodbye"),
         ConfigurationOption(
-            "admission", "policy", .choice(["open", "manual", "closed"]), default: "open", reloadable: false,
+            "admission", "policy", .choice(["open", "manual", "closed"]), default: "open", reloadable: true,
             "who decides about invitations: the relay at once, its operator, nobody"),
         ConfigurationOption(
-            "limits", "connections", .integer(1...10_000_000), default: "60000", reloadable: false,
+            "limits", "connections", .integer(1...10_000_000), default: "60000", reloadable: true,
             "the most connections at once"),
         ConfigurationOption(
-            "limits", "connections_per_address", .integer(1...10_000_000), default: "2000", reloadable: false,
+            "limits", "connections_per_address", .integer(1...10_000_000), default: "2000", reloadable: true,
             "the most connections of one address (IPv6: one /64)"),
         ConfigurationOption(
-            "limits", "channels", .integer(1...1_000_000), default: "10000", reloadable: false,
+            "limits", "channels", .integer(1...1_000_000), default: "10000", reloadable: true,
             "the most channels served"),
         ConfigurationOption(
-            "limits", "pending_invitations", .integer(0...1_000_000), default: "1000", reloadable: false,
+            "limits", "pending_invitations", .integer(0...1_000_000), default: "1000", reloadable: true,
             "the most invitations that wait for the operator"),
         ConfigurationOption(
             "limits", "subscribers_per_channel", .integer(1...10_000_000), default: "100000",
-            reloadable: false,
+            reloadable: true,
             "the most members of one channel"),
         ConfigurationOption(
-            "limits", "message_bytes", .bytes(256...15602), default: "15602", reloadable: false,
+            "limits", "message_bytes", .bytes(256...15602), default: "15602", reloadable: true,
             "the largest message taken"),
         ConfigurationOption(
-            "limits", "log_messages", .integer(1...100_000_000), default: "100000", reloadable: false,
+            "limits", "log_messages", .integer(1...100_000_000), default: "100000", reloadable: true,
             "the most messages kept of one channel"),
         ConfigurationOption(
-            "limits", "log_bytes", .bytes(65536...(1 << 40)), default: "256 MiB", reloadable: false,
+            "limits", "log_bytes", .bytes(65536...(1 << 40)), default: "256 MiB", reloadable: true,
             "the most bytes kept of one channel"),
         ConfigurationOption(
-            "limits", "tail_bytes", .bytes(65536...(1 << 30)), default: "1 MiB", reloadable: false,
-            "the newest messages of a channel kept in memory for its readers"),
+            "limits", "tail_bytes", .bytes(65536...(1 << 30)), default: "1 MiB", reloadable: true,
+            "the newest messages of a channel kept in memory; a reload counts for channels that nobody reads yet"
+        ),
         ConfigurationOption(
-            "limits", "database_bytes", .bytes(0...(1 << 44)), default: "0", reloadable: false,
+            "limits", "database_bytes", .bytes(0...(1 << 44)), default: "0", reloadable: true,
             "the most the database may grow to; beyond it publishes are refused (0: no limit)"),
         ConfigurationOption(
-            "timeouts", "handshake_seconds", .seconds(1...600), default: "10", reloadable: false,
-            "for the handshake, and again for the first frame"),
+            "timeouts", "handshake_seconds", .seconds(1...600), default: "10", reloadable: true,
+            "for the handshake, and again for the first frame; a reload counts for new links"),
         ConfigurationOption(
-            "timeouts", "idle_seconds", .seconds(1...86_400), default: "90", reloadable: false,
-            "after this long without a word a link is asked whether it lives"),
+            "timeouts", "idle_seconds", .seconds(1...86_400), default: "90", reloadable: true,
+            "after this long without a word a link is asked whether it lives; a reload counts for new links"),
         ConfigurationOption(
-            "timeouts", "slow_reader_seconds", .seconds(1...3600), default: "30", reloadable: false,
-            "a reader that takes nothing for this long is cut"),
+            "timeouts", "slow_reader_seconds", .seconds(1...3600), default: "30", reloadable: true,
+            "a reader that takes nothing for this long is cut; a reload counts for new links"),
         ConfigurationOption(
             "log", "level", .choice(["debug", "info", "notice", "warning", "error"]), default: "info",
             reloadable: true, "the least grave events written"),
@@ -69,7 +71,7 @@ package enum RelayOptions {
             "log", "format", .choice(["text", "json"]), default: "text", reloadable: false,
             "how events are written"),
         ConfigurationOption(
-            "log", "addresses", .boolean, default: "no", reloadable: false,
+            "log", "addresses", .boolean, default: "no", reloadable: true,
             "whether addresses of peers are written"),
     ]
 

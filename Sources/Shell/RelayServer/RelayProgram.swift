@@ -1,6 +1,7 @@
 internal import ControlWire
 internal import LibeventLoop
 internal import Operations
+internal import OperatorLink
 internal import PosixKit
 internal import RelayStore
 
@@ -31,54 +32,65 @@ package enum RelayProgram {
     private static func perform(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
         switch command.name {
         case "config default": output.text(Configuration.commentedFile(RelayOptions.table))
-        case "config check":
-            _ = try RelayConfiguration(settings(command))
-            output.answer(["ok": true], ["the settings are valid"])
-        case "config show": show(try settings(command), output)
-        default: try serve(command, output)
+        case "config check": try RelaySettings(command).check(output)
+        case "config show": try show(RelaySettings(command).read(), output)
+        case "healthcheck": try healthcheck(command, output)
+        case "restore": try restore(command, output)
+        default:
+            if command.has("check-config") { return try RelaySettings(command).check(output) }
+            try serve(command, output)
         }
     }
 
     private static func serve(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
-        let settings = try settings(command)
+        let source = RelaySettings(command)
+        let settings = try source.read()
         let configuration = try RelayConfiguration(settings)
         let log = Log(
             format: settings.text("log", "format").flatMap(Log.Format.init(rawValue:)) ?? .text,
             minimum: settings.text("log", "level").flatMap(Log.Level.init(name:)) ?? .info)
-        let server = try RelayServer(configuration, log: log) { reload(command, since: settings, log) }
+        let server = try RelayServer(configuration, log: log, readSettings: source.reader(settings, log))
         if command.has("print-address") { output.text(server.address + "\n") }
         server.waitUntilStopped()
     }
 
-    /// Reads the settings anew: takes over what can be, and says what needs a restart. What is wrong changes
-    /// nothing.
-    private static func reload(_ command: ParsedCommand, since started: Configuration, _ log: Log) {
-        let fresh: Configuration
-        do throws(OperatorError) {
-            fresh = try settings(command)
-            _ = try RelayConfiguration(fresh)
-        } catch {
-            return log.error(
-                "reload.failed", ["reason": .text(error.message), "hint": .text(error.hint ?? "")])
+    /// Asks the running relay. The answer goes through its one writer, so a writer that hangs is noticed.
+    private static func healthcheck(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
+        let seconds = try command.integer("timeout", in: 1...3600) ?? 5
+        let configuration = try RelayConfiguration(RelaySettings(command).read())
+        let path = ControlPaths.socket(inState: configuration.state)
+        var client = try ControlClient(path: path, timeoutSeconds: seconds)
+        guard case .status(let report) = try client.ask(.status, ControlArguments()) else {
+            throw OperatorError(.internalDefect, "the relay answered something else than its status")
         }
-        let waiting = fresh.changes(from: started).filter { !$0.option.reloadable }.map(\.option.place)
-        log.notice(
-            "reload.done",
-            ["needs-restart": .text(waiting.isEmpty ? "nothing" : waiting.joined(separator: ", "))])
-        if let level = fresh.text("log", "level").flatMap(Log.Level.init(name:)) { log.minimum = level }
+        guard report.state == "running" else {
+            throw OperatorError(.unreachable, "the relay is \(report.state)")
+        }
+        output.answer(
+            ["ok": true, "state": .string(report.state), "storageFull": .bool(report.storage.full)],
+            [report.storage.full ? "running; the storage is full" : "running"])
     }
 
-    // MARK: Settings
-
-    private static func settings(_ command: ParsedCommand) throws(OperatorError) -> Configuration {
-        let path = command.value("config") ?? Console.environment("ANTENNA_CONFIG") ?? ""
-        let flags = RelayOptions.flags.compactMap { entry -> Configuration.Flag? in
-            guard let value = command.value(entry.flag.name) else { return nil }
-            return Configuration.Flag(
-                name: entry.flag.name, section: entry.section, key: entry.key, value: value)
+    /// Puts a backup in the place of the state's database; not while a relay works there.
+    private static func restore(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
+        let configuration = try RelayConfiguration(RelaySettings(command).read())
+        let file = command.argument(0) ?? ""
+        let report: Restore.Report
+        do throws(RelayStoreError) {
+            report = try Restore.run(from: file, into: configuration.state)
+        } catch {
+            throw RelayServer.storeError(error)
         }
-        return try Configuration.load(
-            options: RelayOptions.table, file: path.isEmpty ? nil : path, flags: flags)
+        output.answer(
+            [
+                "channels": .integer(report.channels), "messages": .integer(report.messages),
+                "refusalsKept": .integer(Int64(report.refusalsKept)),
+            ],
+            [
+                "restored \(report.channels) channels with \(report.messages) messages into "
+                    + configuration.state,
+                "\(report.refusalsKept) newer rejections stay in force",
+            ])
     }
 
     private static func show(_ settings: Configuration, _ output: Output) {
@@ -88,18 +100,24 @@ package enum RelayProgram {
                     [
                         "section": .string(setting.option.section), "key": .string(setting.option.key),
                         "value": .string(setting.text), "origin": .string(setting.origin.description),
+                        "reloadable": .bool(setting.option.reloadable),
                     ]
                 }),
             Output.table(
-                ["setting", "value", "origin"],
-                settings.settings.map { [$0.option.place, $0.text, $0.origin.description] }))
+                ["setting", "value", "origin", "reload"],
+                settings.settings.map {
+                    [
+                        $0.option.place, $0.text, $0.origin.description,
+                        $0.option.reloadable ? "yes" : "needs a restart",
+                    ]
+                }))
     }
 
     // MARK: The command line
 
     static let table: CommandTable = {
         let settings =
-            [OptionSpec("config", value: "FILE", "read settings from this file (also $ANTENNA_CONFIG)")]
+            [OptionSpec("config", value: "FILE", "read settings from this file")]
             + RelayOptions.flags.map(\.flag)
         return CommandTable(
             program: "antennad",
@@ -108,32 +126,52 @@ package enum RelayProgram {
             commands: [
                 CommandSpec(
                     "config default", "Print a settings file with every option, its help and its default",
-                    examples: ["antennad config default > antennad.ini"]),
+                    examples: ["antennad config default > antennad.conf"]),
                 CommandSpec(
-                    "config check", "Check the settings without touching anything", options: settings,
-                    examples: ["antennad config check --config antennad.ini"]),
+                    "config check", "Check the settings without touching anything",
+                    discussion: "Also: antennad --check-config. Says where it looked for a file.",
+                    options: settings,
+                    examples: ["antennad config check --config antennad.conf"]),
                 CommandSpec(
                     "config show", "Print the settings in force and where each comes from", options: settings,
-                    examples: ["antennad config show --config antennad.ini --listen 0.0.0.0:5280"]),
+                    examples: ["antennad config show --config antennad.conf --listen 0.0.0.0:5280"]),
+                CommandSpec(
+                    "healthcheck", "Ask the running relay whether it works; ends with 0 or 69",
+                    options: settings + [
+                        OptionSpec("timeout", value: "SECONDS", "give up after this long (default 5)")
+                    ],
+                    examples: ["antennad healthcheck", "antennad healthcheck --state /var/lib/antenna"]),
+                CommandSpec(
+                    "restore", "Put a backup in the place of the database of a stopped relay",
+                    discussion: """
+                        Refuses while a relay works there. Channels left since the backup stay rejected.
+                        The identity of the relay is another file and is not touched.
+                        """,
+                    arguments: [ArgumentSpec("FILE", "what antennactl backup wrote; it stays as it is")],
+                    options: settings, examples: ["antennad restore /var/lib/antenna/backup.db"]),
             ],
             fallback: CommandSpec(
                 "", "Run the relay",
                 discussion: """
                     Without options it listens on 127.0.0.1:5280 and keeps its state in
                     $XDG_STATE_HOME/antenna/relay, else ~/.local/state/antenna/relay. TERM or INT stop it
-                    cleanly; a second one at once.
+                    cleanly; a second one at once. HUP reads the settings anew.
                     """,
                 options: settings + [
-                    OptionSpec("print-address", "print the link for owners on standard output")
+                    OptionSpec("check-config", "check the settings, touch nothing, and end"),
+                    OptionSpec("print-address", "print the link for owners on standard output"),
                 ],
                 examples: [
                     "antennad", "antennad --listen 0.0.0.0:5280 --advertise relay.example --print-address",
-                    "antennad --config /etc/antenna/antennad.ini",
+                    "antennad --config /etc/antenna/antennad.conf --check-config",
                 ]),
             notes: """
                 settings: a flag wins over $ANTENNA_SECTION__KEY, that over the file, that over the default
-                exit codes: 0 stopped, 64 usage, 65 foreign, newer or damaged state, 73 state not writable,
-                74 input or output failed, 75 in use by another relay, 77 not permitted, 78 settings invalid
+                file: --config, else $ANTENNA_CONFIG, else $XDG_CONFIG_HOME/antenna/antennad.conf (that is
+                ~/.config/antenna/antennad.conf), else /etc/antenna/antennad.conf
+                exit codes: 0 stopped, 64 usage, 65 foreign, newer or damaged state, 69 no healthy relay,
+                73 state not writable, 74 input or output failed, 75 in use by another relay,
+                77 not permitted, 78 settings invalid
                 """)
     }()
 }

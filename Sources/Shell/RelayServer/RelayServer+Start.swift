@@ -60,7 +60,7 @@ extension RelayServer {
         }
     }
 
-    private static func options(_ configuration: RelayConfiguration) -> LedgerOptions {
+    static func options(_ configuration: RelayConfiguration) -> LedgerOptions {
         var options = LedgerOptions()
         options.admission =
             switch configuration.admission {
@@ -79,7 +79,7 @@ extension RelayServer {
         return options
     }
 
-    private static func storeError(_ error: RelayStoreError) -> OperatorError {
+    static func storeError(_ error: RelayStoreError) -> OperatorError {
         switch error {
         case .inUse:
             OperatorError(

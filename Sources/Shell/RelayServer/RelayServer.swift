@@ -30,16 +30,14 @@ package final class RelayServer: Sendable {
 
     /// Opens the state, starts the threads and listens.
     ///
-    /// With `reload` the relay takes the signals of the process: TERM and INT stop it, HUP calls `reload` on
-    /// a loop.
+    /// With `readSettings` the relay takes the signals of the process: TERM and INT stop it, HUP reads the
+    /// settings anew.
     ///
     /// **Throws** what an operator can act on, each with its exit code.
-    package init(_ configuration: RelayConfiguration, log: Log, reload: (@Sendable () -> Void)? = nil)
+    package init(_ configuration: RelayConfiguration, log: Log, readSettings: SettingsReader? = nil)
         throws(OperatorError)
     {
         Posix.ignoreSIGPIPE()
-        let descriptors = Posix.raiseDescriptorLimit(
-            to: UInt64(configuration.connectionsMax + RelayServer.ownDescriptors))
         let startup = Mailbox<StartupMessage>()
         let authority = Mailbox<AuthorityMessage>()
         let lifecycle = Mailbox<LifecycleMessage>()
@@ -59,8 +57,7 @@ package final class RelayServer: Sendable {
             let relay = RelayShared(
                 configuration: configuration, log: log, identityKey: key, identitySecret: identity.identity,
                 listening: listening, authority: authority,
-                connectionsMax: min(
-                    configuration.connectionsMax, Int(clamping: descriptors) - RelayServer.ownDescriptors))
+                connectionsMax: RelayServer.connectionsMax(configuration))
             self.relay = relay
             var loops: [Mailbox<LoopMessage>] = []
             var threads: [PosixThread] = []
@@ -79,7 +76,7 @@ package final class RelayServer: Sendable {
                     FrontDoorPlan(
                         loops: loops, socket: socket.release(), identity: identity,
                         identityPath: identityPath,
-                        reload: reload, startup: startup)))
+                        readSettings: readSettings, startup: startup)))
             try RelayServer.wait(startup)
         } catch {
             // The process ends; the state is closed cleanly all the same.
@@ -93,6 +90,31 @@ package final class RelayServer: Sendable {
                 "address": .text(relay.address), "listen": .text(listening.description),
                 "state": .text(configuration.state), "version": .text(Version.number),
             ])
+    }
+
+    /// Reads the settings anew, on a loop: what is in force then, or what is wrong.
+    package typealias SettingsReader = @Sendable () -> Result<FreshSettings, OperatorError>
+
+    /// Settings that were read while the relay runs.
+    package struct FreshSettings: Sendable {
+        package var configuration: RelayConfiguration
+        /// The settings with a new value: `[limits] channels`.
+        package var changed: [String]
+        /// The settings that differ from those at the start and can only change with a restart.
+        package var needRestart: [String]
+
+        package init(configuration: RelayConfiguration, changed: [String], needRestart: [String]) {
+            self.configuration = configuration
+            self.changed = changed
+            self.needRestart = needRestart
+        }
+    }
+
+    /// As many connections as are wanted and as the limit of descriptors lets in; raises that where it can.
+    static func connectionsMax(_ configuration: RelayConfiguration) -> Int {
+        let wanted = configuration.connectionsMax
+        let descriptors = Posix.raiseDescriptorLimit(to: UInt64(wanted + ownDescriptors))
+        return max(1, min(wanted, Int(clamping: descriptors) - ownDescriptors))
     }
 
     /// Descriptors for files, wake-ups and the control socket.
@@ -151,7 +173,7 @@ struct FrontDoorPlan: Sendable {
     let socket: Int32
     let identity: RelayIdentity
     let identityPath: String
-    /// What to do at HUP; nil leaves all signals alone.
-    let reload: (@Sendable () -> Void)?
+    /// How to read the settings anew; nil leaves all signals alone.
+    let readSettings: RelayServer.SettingsReader?
     let startup: Mailbox<StartupMessage>
 }

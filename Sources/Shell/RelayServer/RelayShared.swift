@@ -1,4 +1,5 @@
 internal import ChannelWire
+internal import ControlWire
 internal import LinkRuntime
 internal import Operations
 internal import PosixKit
@@ -7,9 +8,10 @@ internal import Synchronization
 internal import ZstdKit
 
 /// What all threads of one relay have in common: settings, keys, boxes, counts. Nothing here changes but the
-/// counts.
+/// counts and, by a reload, the settings.
 final class RelayShared: Sendable {
-    let configuration: RelayConfiguration
+    private let settings: Mutex<RelayConfiguration>
+    private let reloading = Mutex<StatusReport.Reload?>(nil)
     let log: Log
     let crypto = ChannelCrypto.system
     let counters = RelayCounters()
@@ -29,7 +31,7 @@ final class RelayShared: Sendable {
         configuration: RelayConfiguration, log: Log, identityKey: PublicKey, identitySecret: Ed25519.KeyPair?,
         listening: SocketAddress, authority: Mailbox<AuthorityMessage>, connectionsMax: Int
     ) {
-        self.configuration = configuration
+        settings = Mutex(configuration)
         self.log = log
         self.identityKey = identityKey
         self.identitySecret = identitySecret
@@ -42,6 +44,18 @@ final class RelayShared: Sendable {
             host: advertised?.host ?? listening.hostText,
             // A name alone stands for the default port, unless the relay listens on another one.
             port: advertised?.port ?? listening.port)
+    }
+
+    /// The settings in force.
+    var configuration: RelayConfiguration {
+        get { settings.withLock { $0 } }
+        set { settings.withLock { $0 = newValue } }
+    }
+
+    /// How the last reload went; nil before the first.
+    var lastReload: StatusReport.Reload? {
+        get { reloading.withLock { $0 } }
+        set { reloading.withLock { $0 = newValue } }
     }
 
     /// The `r` link for owners.

@@ -1,16 +1,16 @@
-internal import ControlWire
-internal import Operations
+package import ControlWire
+package import Operations
 internal import PosixKit
 
 /// One connection to a relay's control socket: asks, and waits for the answer within the time allowed.
-struct ControlClient: ~Copyable {
+package struct ControlClient: ~Copyable {
     private let socket: FileDescriptor
     private let timeoutMilliseconds: Int64
     private var received: [UInt8] = []
     private var nextID: Int64 = 1
 
     /// Connects at once or says why not.
-    init(path: String, timeoutSeconds: Int) throws(OperatorError) {
+    package init(path: String, timeoutSeconds: Int) throws(OperatorError) {
         do throws(PosixError) {
             socket = try Posix.connect(unix: path)
         } catch {
@@ -28,7 +28,7 @@ struct ControlClient: ~Copyable {
     }
 
     /// Sends one command and waits for its answer.
-    mutating func ask(_ command: ControlCommand, _ arguments: ControlArguments) throws(OperatorError)
+    package mutating func ask(_ command: ControlCommand, _ arguments: ControlArguments) throws(OperatorError)
         -> ControlResult
     {
         let deadline = Self.now() + timeoutMilliseconds
@@ -112,6 +112,9 @@ struct ControlClient: ~Copyable {
         case .notPending:
             OperatorError(.notFound, error.message, hint: "antennactl invitations lists them")
         case .notRejected, .stillServed: OperatorError(.wrongState, error.message, exitCode: .unexpected)
+        case .badConfiguration:
+            OperatorError(.badConfiguration, error.message, hint: "the settings of before stay in force")
+        case .backupFailed: OperatorError(.inputOutput, error.message)
         case .badRequest, .unknownCommand: OperatorError(.usage, error.message)
         case .missingArgument: OperatorError(.missingArgument, error.message)
         case .storageFull: OperatorError(.storageFull, error.message)

@@ -1,0 +1,128 @@
+"""H10: settings that are read anew while the relay works."""
+
+import signal
+
+import pytest
+
+from harness import BIN, environment, run, until
+
+GOOD = "; a relay\n[relay]\nname = home\n\n[admission]\npolicy = open\n[limits]\nchannels = 1\n"
+
+
+@pytest.fixture
+def place(world):
+    """A relay with a file of settings, and somebody who owns channels on it."""
+    class Place:
+        file = world.path / "antennad.conf"
+        file.write_text(GOOD)
+        relay = world.relay("home", ANTENNA_CONFIG=str(file))
+        alice = world.person("alice")
+
+        def reload_status(self):
+            return self.relay.ctl("status", "--json").json.get("reload")
+
+        def hang_up(self):
+            """HUP, and what came of it."""
+            before = self.relay.log_text.count(" reload.")
+            self.relay.process.send_signal(signal.SIGHUP)
+            until(lambda: self.relay.log_text.count(" reload.") > before, what="the reload")
+            return self.reload_status()
+    Place.alice.know(Place.relay)
+    return Place()
+
+
+def test_a_broken_file_changes_nothing_and_a_mended_one_is_in_force(place):
+    place.alice.create("first", place.relay)
+    assert place.reload_status() is None
+
+    place.file.write_text(GOOD.replace("channels = 1", "chanels = 2"))
+    failed = place.hang_up()
+    assert failed["ok"] is False and failed["problem"].startswith(f"{place.file}:8: ")
+    assert f"{place.file}:8: " in place.relay.log_text
+    shown = place.relay.ctl("status").out
+    assert f"last reload failed: {place.file}:8: " in shown and " UTC)" in shown
+    # Still serving, with the limit of before.
+    place.alice.post("#first", "still here")
+    place.alice.create("second", place.relay, code=69)
+
+    place.file.write_text(GOOD.replace("channels = 1", "channels = 3"))
+    done = place.hang_up()
+    assert done["ok"] is True and done.get("problem") is None
+    place.alice.create("third", place.relay)
+    assert place.relay.process.poll() is None
+
+
+def test_the_operator_is_told_what_changed_and_what_needs_a_restart(place):
+    place.file.write_text(
+        "[relay]\nname = elsewhere\nlisten = 127.0.0.1:1\nloops = 2\n[admission]\npolicy = manual\n"
+        "[timeouts]\nidle_seconds = 2 min\n[log]\nlevel = debug\n[limits]\nchannels = 1\n")
+    answer = place.relay.ctl("reload", "--json").json
+    assert answer["changed"] == ["[relay] name", "[admission] policy", "[timeouts] idle_seconds", "[log] level"]
+    # The address was given as a flag, which still wins.
+    assert answer["needRestart"] == ["[relay] loops"]
+    status = place.relay.ctl("status", "--json").json
+    assert (status["name"], status["admission"], status["loops"]) == ("elsewhere", "manual", 1)
+    place.alice("channel", "create", "waits", "--relay", "home", "--timeout", "2", code=None)
+    assert [row["channel"] for row in place.relay.ctl("invitations", "--json").json["invitations"]] == ["#waits"]
+
+    place.file.write_text("[relay\n")
+    refused = place.relay.ctl("reload", "--json", code=78)
+    assert refused.error["message"].startswith(f"{place.file}:1: ")
+    assert place.relay.ctl("status", "--json").json["admission"] == "manual"
+
+
+def test_a_file_that_is_gone_changes_nothing(place):
+    place.file.unlink()
+    assert place.hang_up()["ok"] is False
+    assert place.relay.ctl("status", "--json").json["name"] == "home"
+
+
+@pytest.mark.parametrize("words", [["--check-config"], ["config", "check"]], ids=" ".join)
+@pytest.mark.parametrize("text, line, names", [
+    ("[relay]\n\nlisen = x\n", 3, "‘listen’"),
+    ("[rely]\nlisten = x\n", 2, "[relay]"),
+    ("[relay]\nnonsense\n", 2, "key = value"),
+    ("[limits]\nchannels = many\n", 2, "whole number"),
+    ("[relay]\nlisten = nowhere\n", 2, "127.0.0.1:5280"),
+    ("[relay]\nadvertise = a b\n", 2, "HOST:PORT"),
+    ("[relay]\nname = a\nname = b\n", 3, "line 2"),
+])
+def test_a_check_finds_what_a_start_would_and_touches_nothing(world, words, text, line, names):
+    file, state = world.path / "c.conf", world.path / "state"
+    file.write_text(text)
+    found = run([BIN / "antennad", *words, "--config", file, "--state", state], env=environment(world.path))
+    assert found.code == 78 and found.out == ""
+    assert found.err.startswith(f"antennad: {file}:{line}: ") and names in found.err
+    assert not state.exists()
+    started = run([BIN / "antennad", "--config", file, "--state", state], env=environment(world.path))
+    assert (started.code, started.err) == (found.code, found.err)
+    assert not state.exists()
+
+
+def test_a_check_says_where_it_looked(world):
+    place = world.path / ".config" / "antenna"
+    place.mkdir(parents=True)
+    (place / "antennad.conf").write_text(GOOD)
+    env = environment(world.path)
+    found = run([BIN / "antennad", "--check-config", "--json"], env=env).json
+    assert found["file"] == str(place / "antennad.conf")
+    assert [row["path"] for row in found["searched"]] == [
+        None, None, str(place / "antennad.conf"), "/etc/antenna/antennad.conf"]
+    other = world.path / "other.conf"
+    other.write_text("")
+    found = run([BIN / "antennad", "--check-config", "--json"], env={**env, "ANTENNA_CONFIG": str(other)}).json
+    assert found["file"] == str(other)
+    missing = run([BIN / "antennad", "--check-config", "--config", world.path / "none"], env=env)
+    assert missing.code == 78
+
+
+def test_a_health_check_says_whether_the_relay_works(world):
+    relay = world.relay("home")
+    asked = [BIN / "antennad", "healthcheck", "--state", relay.state]
+    assert run(asked, env=relay.env).code == 0
+    relay.process.send_signal(signal.SIGSTOP)
+    assert run([*asked, "--timeout", "1"], env=relay.env).code == 69
+    relay.process.send_signal(signal.SIGCONT)
+    assert run([*asked, "--json"], env=relay.env).json["ok"] is True
+    relay.stop()
+    assert run(asked, env=relay.env).code == 69
