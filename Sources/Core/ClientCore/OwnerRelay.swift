@@ -7,6 +7,7 @@ package import ChannelWire
 ///                                                        └────────recordStored────────────────┴──▶ active
 /// any but rejected ──rejectReceived, roster error──▶ rejected (final)
 /// any but rejected ──leaveReceived, removedByOwner, record without it──▶ inactive
+/// accepted, acknowledgedRoster, active ──carryingEnded──▶ inactive
 /// ```
 /// Source: docs/protocol/relay-lifecycle.md, “The owner's view of a relay”.
 package struct OwnerRelay: Equatable, Sendable {
@@ -119,8 +120,24 @@ package struct OwnerRelay: Equatable, Sendable {
         let before = (status, memberStatus)
         memberStatus = .left
         status = .inactive
+        reason = nil
         return before == (status, memberStatus) ? .unchanged : .changed
     }
+
+    /// The relay says that it does not carry the channel any more, as after a leave that was allowed again
+    /// before the owner came by.
+    package mutating func carryingEnded() -> Change {
+        switch status {
+        case .accepted, .acknowledgedRoster, .active:
+            memberStatus = .left
+            reason = Self.carryingEndedReason
+            return become(.inactive)
+        case .new, .invited, .inactive, .rejected:
+            return .unchanged
+        }
+    }
+
+    package static let carryingEndedReason = "no longer carries the channel"
 
     /// The owner took the relay out of the channel.
     package mutating func removedByOwner() -> Change {
@@ -138,7 +155,7 @@ package struct OwnerRelay: Equatable, Sendable {
     package var takesMessages: Bool { status != .inactive && status != .rejected }
 
     /// The relay left by itself: its operator's refusal is on its way, or is found on the next control link.
-    package var awaitsRejection: Bool { status == .inactive && memberStatus == .left }
+    package var awaitsRejection: Bool { status == .inactive && memberStatus == .left && reason == nil }
 
     /// Whether the owner should keep asking it for an answer.
     package var isUnderWay: Bool {

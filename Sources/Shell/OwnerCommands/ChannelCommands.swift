@@ -99,6 +99,12 @@ enum ChannelCommands {
                 try await session.client.removeRelay(name, from: channel, timeout: session.timeout)
             }
         }
+        if added.isEmpty, removed.isEmpty, !command.has("offline") {
+            // Best effort: a relay that does not answer shows its last state and the failure.
+            _ = try await session.waiting("asking the relays") {
+                try await session.client.synchronize(channel, timeout: min(session.timeout, .seconds(5)))
+            }
+        }
         let relays = try await session.client.channelRelays(of: channel)
         var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
         if !(added + removed).isEmpty { document.append(("outcomes", .array(outcomes.map(Present.json)))) }

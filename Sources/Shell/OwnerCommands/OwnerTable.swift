@@ -95,7 +95,11 @@ package enum OwnerTable {
             options: [
                 OptionSpec("add", value: "NAME", repeats: true, "invite this relay of the address book"),
                 OptionSpec("remove", value: "NAME", repeats: true, "remove this relay"),
-            ], examples: ["antenna relays '#news'", "antenna relays '#news' --add other"]),
+                OptionSpec("offline", "show what is known here, without asking the relays (for 5 s at most)"),
+            ],
+            examples: [
+                "antenna relays '#news'", "antenna relays '#news' --add other", "antenna relays '#news' --offline",
+            ]),
         CommandSpec(
             "link", "show the link that readers join with", arguments: [channel],
             options: [OptionSpec("qr", "also as a QR code")], examples: ["antenna link '#news' --qr"]),

@@ -8,7 +8,7 @@ struct OwnerRelayTests {
 
     enum Event: String, CaseIterable, Sendable {
         case invitationSent, acceptMatching, acceptOther, rosterAck, rosterAckOld, rosterAckError
-        case recordWith, recordWithout, reject, leave, remove
+        case recordWith, recordWithout, reject, leave, remove, carryingEnded
     }
 
     static func apply(_ event: Event, to relay: inout OwnerRelay) {
@@ -24,6 +24,7 @@ struct OwnerRelayTests {
         case .reject: _ = relay.rejectReceived(reason: "rejoin_rejected")
         case .leave: _ = relay.leaveReceived()
         case .remove: _ = relay.removedByOwner()
+        case .carryingEnded: _ = relay.carryingEnded()
         }
     }
 
@@ -37,12 +38,16 @@ struct OwnerRelayTests {
         .accepted: [
             .rosterAck: .acknowledgedRoster, .rosterAckError: .rejected, .recordWith: .active,
             .reject: .rejected,
-            .leave: .inactive, .remove: .inactive,
+            .leave: .inactive, .remove: .inactive, .carryingEnded: .inactive,
         ],
         .acknowledgedRoster: [
             .recordWith: .active, .reject: .rejected, .leave: .inactive, .remove: .inactive,
+            .carryingEnded: .inactive,
         ],
-        .active: [.recordWithout: .inactive, .reject: .rejected, .leave: .inactive, .remove: .inactive],
+        .active: [
+            .recordWithout: .inactive, .reject: .rejected, .leave: .inactive, .remove: .inactive,
+            .carryingEnded: .inactive,
+        ],
         .inactive: [.reject: .rejected],
         .rejected: [:],
     ]
@@ -76,6 +81,17 @@ struct OwnerRelayTests {
         #expect(relay.memberStatus == .left)
         #expect(relay.reason == "no")
         #expect(relay.rejectReceived(reason: "again") == .unchanged)
+    }
+
+    @Test("a relay that left is asked for its refusal; one that no longer carries the channel has none")
+    func awaitsRejection() {
+        var left = OwnerRelay(status: .active, memberStatus: .connected)
+        #expect(left.leaveReceived() == .changed)
+        #expect(left.awaitsRejection)
+        var ended = OwnerRelay(status: .active, memberStatus: .connected)
+        #expect(ended.carryingEnded() == .changed)
+        #expect(!ended.awaitsRejection && ended.memberStatus == .left && ended.reason != nil)
+        #expect(ended.carryingEnded() == .unchanged)
     }
 
     @Test("no member status is called rejected")

@@ -394,13 +394,15 @@ public final class ChannelClient: Sendable {
     }
 
     /// Flushes the outbox, follows up invitations, and refreshes records and what was missed, at every relay
-    /// at once.
+    /// at once. With `channel` only that channel's relays are asked; the report's outbox figures are of all.
+    ///
+    /// Throws: `unknown-channel`.
     @discardableResult
-    public func synchronize(timeout: Duration = .seconds(30)) async throws(ChannelClientError)
-        -> SynchronizeReport
+    public func synchronize(_ channel: String? = nil, timeout: Duration = .seconds(30))
+        async throws(ChannelClientError) -> SynchronizeReport
     {
         try await engine.call { engine, reply in
-            engine.synchronize(milliseconds: timeout.clampedMilliseconds, reply)
+            engine.synchronize(only: channel, milliseconds: timeout.clampedMilliseconds, reply)
         }
     }
 

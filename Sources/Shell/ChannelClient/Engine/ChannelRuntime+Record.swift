@@ -90,17 +90,23 @@ extension ChannelRuntime {
         dropOutbox(relayID)
     }
 
+    /// The relay does not carry the channel any more: the others and the readers get a record without it.
+    func relayStoppedCarrying(_ relayID: Int64) {
+        guard isOwner, change(relayID, { $0.carryingEnded() }) == .changed else { return }
+        scheduleRecord()
+        dropOutbox(relayID, .channelInactive)
+    }
+
     /// What waits for a relay that will never take it waits no longer.
-    private func dropOutbox(_ relayID: Int64) {
+    func dropOutbox(_ relayID: Int64, _ code: LinkErrorCode = .channelRejected) {
         let now = engine.nowMilliseconds
         let rows = engine.background { try engine.store.pendingRows(relay: relayID, limit: 10_000) } ?? []
         for row in rows {
             engine.background {
                 try engine.store.changeOutbox(event: row.event, relay: relayID) {
                     $0.refused(
-                        code: LinkErrorCode.channelRejected.rawValue,
-                        name: LinkErrorCode.channelRejected.name, retry: .no,
-                        backoffMilliseconds: 0, nowMilliseconds: now)
+                        code: code.rawValue, name: code.name, retry: .no, backoffMilliseconds: 0,
+                        nowMilliseconds: now)
                 }
             }
             outboxChanged(event: row.event, relayID: relayID)

@@ -217,7 +217,9 @@ extension Engine {
                     session.control.sendRecord()
                     return false
                 }
-                let told = isSent && !session.control.isPutting && session.control.isControlling
+                // One that has left by itself has nothing to be told.
+                let hasLeft = runtime.row(row.id).map { $0.relay.status == .rejected } ?? true
+                let told = hasLeft || isSent && !session.control.isPutting && session.control.isControlling
                 // A relay that is gone, or that closes the link on being told, is as good as told.
                 let closed = session.control.failureCount > failures
                 guard told || closed || expired else { return false }

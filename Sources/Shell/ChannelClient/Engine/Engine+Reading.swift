@@ -355,13 +355,14 @@ extension Engine {
 
     // MARK: Catching up
 
-    func synchronize(milliseconds: Int64, _ reply: Reply<SynchronizeReport>) {
+    func synchronize(only channel: String?, milliseconds: Int64, _ reply: Reply<SynchronizeReport>) {
         do throws(ChannelClientError) {
             if let failure = takeStoreFailure() { throw failure }
+            let chosen = try channel.map { name throws(ChannelClientError) in try open(name).id }
             let before = try attempt { try store.openOutboxRows() }
             let spread = min(spreadMilliseconds, milliseconds / 4)
             var targets: [SynchronizeTarget] = []
-            for stored in try attempt({ try store.channels() }) {
+            for stored in try attempt({ try store.channels() }) where chosen ?? stored.id == stored.id {
                 guard let runtime = try runtime(stored.id) else { continue }
                 runtime.reloadRecord()
                 for row in runtime.relayRows() where row.relay.takesMessages || row.relay.awaitsRejection {

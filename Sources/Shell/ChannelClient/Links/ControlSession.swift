@@ -182,6 +182,7 @@ final class ControlSession: RelayConnectionUser {
             gets.insert(request)
             connection.send(.recordGet(request: request, channel: runtime.channelID))
         }
+        if status == ChannelWire.RelayStatus.inactive.rawValue { runtime.relayStoppedCarrying(relayID) }
         if status.isEmpty, row.relay.status.isServing {
             // The relay lost the channel, as after a restore: invite it anew; it will have another key.
             sendInvitation()

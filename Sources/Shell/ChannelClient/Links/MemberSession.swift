@@ -118,9 +118,20 @@ final class MemberSession: RelayConnectionUser {
             .joinRefused,
             .memberKeyMismatch, .badProof, .notOwner:
             isSuspended = true
+            ended(failure)
             engine.later { [weak runtime] in runtime?.reconcile() }
         default:
             break
+        }
+    }
+
+    /// What waits for a relay that has ended the membership, or one that we have left, waits in vain.
+    private func ended(_ failure: ConnectionFailure) {
+        guard let code = failure.code.flatMap({ LinkErrorCode(rawValue: $0) }) else { return }
+        if runtime.isOwner {
+            if code == .channelInactive { runtime.relayStoppedCarrying(relayID) }
+        } else if code == .memberRemoved || !runtime.isCurrent {
+            runtime.dropOutbox(relayID, code)
         }
     }
 
@@ -257,6 +268,8 @@ final class MemberSession: RelayConnectionUser {
         guard !deliveries.isEmpty, state == .attached else { return }
         let taken = deliveries
         deliveries = []
+        // A record may have taken the relay out in between; what it still says counts no more.
+        guard runtime.row(relayID) != nil else { return }
         let before = cursor
         do {
             cursor = try runtime.take(taken, relayID: relayID, relay: name, cursor: cursor)
