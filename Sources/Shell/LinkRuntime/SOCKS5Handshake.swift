@@ -1,4 +1,5 @@
-/// How a client asks a SOCKS5 proxy for one connection: what to say, and what the answers mean. No socket here.
+/// How a client asks a SOCKS5 proxy for one connection: what to say, and what the answers mean. No socket
+/// here.
 ///
 /// ```
 /// greeting ──▶ method ──no authentication──────────────▶ request ──▶ reply ──▶ connected

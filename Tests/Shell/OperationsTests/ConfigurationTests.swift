@@ -1,3 +1,4 @@
+import Foundation
 import Operations
 import PosixKit
 import Testing
@@ -114,6 +115,7 @@ import Testing
     @Test("a file is read with its line numbers, and what is wrong with it is named with its line")
     func file() throws {
         let folder = try Posix.makeTemporaryDirectory(prefix: "antenna-configuration")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = "\(folder)/relay.conf"
         func load(_ text: String) throws -> Configuration {
             try Posix.writeFileAtomically(path, Array(text.utf8), fsync: false)
@@ -142,12 +144,12 @@ import Testing
             line.hasPrefix("; ") && line.contains(" = ") ? String(line.dropFirst(2)) : String(line)
         }
         let folder = try Posix.makeTemporaryDirectory(prefix: "antenna-configuration")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
         for content in [text, uncommented.joined(separator: "\n")] {
             try Posix.writeFileAtomically("\(folder)/c", Array(content.utf8), fsync: false)
             let loaded = try Configuration.load(
                 options: Self.options, file: "\(folder)/c", environment: { _ in nil })
             #expect(loaded.text("relay", "admission") == "open")
         }
-        try Posix.removeFile("\(folder)/c")
     }
 }

@@ -12,10 +12,10 @@ public struct ProxyAddress: Equatable, Sendable, CustomStringConvertible {
 
     /// Reads `socks5://127.0.0.1:9050`.
     ///
-    /// Shape: `socks5://` or `socks5h://` (the same here), an IP address (IPv6 in brackets) or `localhost`, and
-    /// a port, 1080 without one. Other host names are refused, because they would have to be resolved. With
-    /// `USER:PASSWORD@` in front of the host the proxy is told these for every connection, and can no longer
-    /// tell circuits apart by user.
+    /// Shape: `socks5://` or `socks5h://` (the same here), an IP address (IPv6 in brackets) or `localhost`,
+    /// and a port, 1080 without one. Other host names are refused, because they would have to be resolved.
+    /// With `USER:PASSWORD@` in front of the host the proxy is told these for every connection, and can no
+    /// longer tell circuits apart by user.
     /// Throws: `invalid-address`.
     public init(_ text: String) throws(ChannelClientError) {
         func refused(_ why: String) -> ChannelClientError {
