@@ -9,7 +9,7 @@ package enum OwnerTable {
             OptionSpec(
                 "passphrase-file", value: "FILE", "a file whose first line unlocks the keys of the home"),
             OptionSpec(
-                "proxy", value: "URL", "a SOCKS5 proxy that everything goes through: socks5://127.0.0.1:9050"),
+                "proxy", value: "URL", "a SOCKS5 proxy for everything: socks5://127.0.0.1:9050"),
             OptionSpec("json", "one JSON document (a stream: JSON lines) on standard output"),
             OptionSpec("timeout", value: "SECONDS", "how long to wait for relays (default 30)"),
         ],
