@@ -83,13 +83,14 @@ class Scratch:
 class Relay:
     """One antennad process with its state, and antennactl for it."""
 
-    def __init__(self, scratch, name, *, listen="127.0.0.1:0", start=True, **settings):
+    def __init__(self, scratch, name, *, listen="127.0.0.1:0", start=True, prefix=(), **settings):
         self.name = name
         self.state = scratch / name
         self.log = scratch / f"{name}.log"
         self.env = environment(scratch, ANTENNA_RELAY__DRAIN_SECONDS="1", **settings)
         self.process = None
         self.listen = listen
+        self.prefix = list(prefix)
         self.address = None
         if start:
             self.start()
@@ -97,7 +98,7 @@ class Relay:
     def start(self):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [BIN / "antennad", "--state", self.state, "--listen", self.listen],
+                [*self.prefix, BIN / "antennad", "--state", self.state, "--listen", self.listen],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
         self.address = until(self._ask_address, what=f"the start of relay {self.name}")
         self.port = int(self.address.split("?")[1].split("p=")[1].split("&")[0])

@@ -16,6 +16,7 @@ package struct ControlError: Error, Codable, Sendable, Equatable {
     /// The errors of the control socket.
     package enum Kind: Int, Sendable, CaseIterable {
         case timeout = 5
+        case tooManyConnections = 6
         case draining = 7
         case internalError = 8
         case storageFull = 9
@@ -35,6 +36,7 @@ package struct ControlError: Error, Codable, Sendable, Equatable {
         package var name: String {
             switch self {
             case .timeout: "timeout"
+            case .tooManyConnections: "too-many-connections"
             case .draining: "draining"
             case .internalError: "internal"
             case .storageFull: "storage-full"

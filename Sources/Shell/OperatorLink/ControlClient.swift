@@ -44,7 +44,8 @@ package struct ControlClient: ~Copyable {
             guard let response = ControlResponse.decode(line, to: command) else {
                 throw OperatorError(.internalDefect, "the relay answered something else than an answer")
             }
-            guard response.id == id else { continue }
+            // 0: an error that is about the connection, not about one request.
+            guard response.id == id || response.id == 0 else { continue }
             switch response.outcome {
             case .success(let result): return result
             case .failure(let error): throw Self.operatorError(error)
@@ -58,7 +59,8 @@ package struct ControlClient: ~Copyable {
             switch Posix.send(socket.raw, Array(rest)) {
             case .done(let count): rest = rest.dropFirst(count)
             case .wouldBlock: try wait(writing: true, until: deadline)
-            case .closed: throw Self.gone
+            // The relay may have said why before it closed.
+            case .closed: return
             case .failed(let error): throw OperatorError(.inputOutput, error.description)
             }
         }
@@ -120,6 +122,9 @@ package struct ControlClient: ~Copyable {
         case .storageFull: OperatorError(.storageFull, error.message)
         case .timeout: OperatorError(.timeout, error.message)
         case .draining: OperatorError(.unreachable, error.message)
+        case .tooManyConnections:
+            OperatorError(
+                .unreachable, error.message, hint: "end some of them and try again", exitCode: .temporary)
         case .channelRejected, .channelLimit: OperatorError(.wrongState, error.message, exitCode: .unexpected)
         case .internalError, nil: OperatorError(.internalDefect, error.message)
         }

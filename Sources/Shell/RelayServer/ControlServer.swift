@@ -1,6 +1,7 @@
 internal import ChannelWire
 internal import ControlWire
 internal import LibeventLoop
+internal import LinkRuntime
 internal import Operations
 internal import PosixKit
 internal import RelayStore
@@ -13,9 +14,8 @@ final class ControlServer {
     private let loop: EventLoop
     private let mailbox: Mailbox<LoopMessage>
     private let relay: RelayShared
-    private let socket: FileDescriptor
     private let path: String
-    private var event: LoopEvent?
+    private var listener: LinkListener?
     private var connections: [UInt64: ControlConnection] = [:]
     private var nextNumber: UInt64 = 1
     /// What the front door does for `rotate-key`.
@@ -39,38 +39,36 @@ final class ControlServer {
         self.isDraining = isDraining
         self.rotateKey = rotateKey
         self.reload = reload
-        socket = try Posix.listen(unix: path, mode: 0o600)
-        event = loop.watch(socket.raw, .read, persist: true) { [unowned self] in self.acceptSome() }
-        event?.add()
+        listener = LinkListener(
+            loop: loop, socket: try Posix.listen(unix: path, mode: 0o600),
+            trouble: { error in
+                relay.log.warning("control.accept-failed", ["reason": .text(error.description)])
+            },
+            take: { [unowned self] connection, _ in self.admit(connection) })
     }
 
     func close() {
-        event?.remove()
-        event = nil
+        listener?.stop()
+        listener = nil
         for connection in connections.values { connection.close() }
         connections = [:]
         try? Posix.removeFile(path)
     }
 
-    private func acceptSome() {
-        for _ in 0..<16 {
-            switch Posix.accept(socket.raw) {
-            case .accepted(let descriptor, _): admit(descriptor)
-            case .again: continue
-            case .wouldBlock: return
-            case .failed(let error):
-                relay.log.warning("control.accept-failed", ["reason": .text(error.description)])
-                return
-            }
-        }
-    }
-
     private func admit(_ descriptor: consuming FileDescriptor) {
         guard let peer = try? Posix.peerCredentials(descriptor.raw),
-            peer.uid == 0 || peer.uid == Posix.userID,
-            connections.count < ControlServer.connectionsMax
+            peer.uid == 0 || peer.uid == Posix.userID
         else {
             relay.log.warning("control.refused")
+            return
+        }
+        guard connections.count < ControlServer.connectionsMax else {
+            relay.log.warning("control.too-many-connections")
+            let error = ControlError(
+                .tooManyConnections, "\(connections.count) connections to the control socket are open.")
+            _ = Posix.send(
+                descriptor.raw,
+                ControlResponse(id: 0, outcome: .failure(error)).encode() + [UInt8(ascii: "\n")])
             return
         }
         let number = nextNumber
@@ -95,8 +93,12 @@ final class ControlServer {
         switch command(request, by: connection.user) {
         case .success(.now(let result)):
             connection.send(ControlResponse(id: request.id, outcome: .success(result)))
-        case .success(.backup(let file)): backUp(to: file, reference)
-        case .success(.ask(let command)): relay.authority.post(.operatorAsks(reference, command))
+        case .success(.backup(let file)):
+            connection.awaited += 1
+            backUp(to: file, reference)
+        case .success(.ask(let command)):
+            connection.awaited += 1
+            relay.authority.post(.operatorAsks(reference, command))
         case .failure(let error): connection.send(ControlResponse(id: request.id, outcome: .failure(error)))
         }
     }
@@ -193,8 +195,11 @@ final class ControlServer {
         answer(reference, outcome)
     }
 
+    /// The answer to what was asked of another thread.
     private func answer(_ reference: ControlReference, _ outcome: Result<ControlResult, ControlError>) {
-        connections[reference.connection]?.send(ControlResponse(id: reference.request, outcome: outcome))
+        guard let connection = connections[reference.connection] else { return }
+        connection.awaited -= 1
+        connection.send(ControlResponse(id: reference.request, outcome: outcome))
     }
 
     private func log(_ command: ControlCommand, _ outcome: Result<ControlResult, ControlError>) {
@@ -220,6 +225,10 @@ final class ControlConnection {
     private var inbound: [UInt8] = []
     private var outbound: [UInt8] = []
     private var isOpen = true
+    /// The client has ended its half of the stream, as a script does that sends its requests and waits.
+    private var isReadEnded = false
+    /// Requests whose answers will come from another thread.
+    var awaited = 0
     private let received: (ControlConnection, [UInt8]) -> Void
     private let ended: (ControlConnection) -> Void
 
@@ -264,7 +273,11 @@ final class ControlConnection {
         switch result {
         case .done: inbound += bytes
         case .wouldBlock: return
-        case .closed, .failed: return close()
+        case .closed:
+            isReadEnded = true
+            readEvent?.remove()
+            return closeIfDone()
+        case .failed: return close()
         }
         while isOpen, let end = inbound.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(inbound[..<end])
@@ -291,6 +304,11 @@ final class ControlConnection {
             }
         }
         writeEvent?.remove()
+        closeIfDone()
+    }
+
+    private func closeIfDone() {
+        if isReadEnded, awaited == 0, outbound.isEmpty { close() }
     }
 }
 

@@ -59,6 +59,11 @@ package final class RelayServer: Sendable {
                 listening: listening, authority: authority,
                 connectionsMax: RelayServer.connectionsMax(configuration))
             self.relay = relay
+            if relay.connections.totalMax < configuration.connectionsMax {
+                log.warning(
+                    "descriptors.few",
+                    ["wanted": .count(configuration.connectionsMax), "connections": .count(relay.connections.totalMax)])
+            }
             var loops: [Mailbox<LoopMessage>] = []
             var threads: [PosixThread] = []
             for index in 0..<configuration.loops {
@@ -110,11 +115,13 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// As many connections as are wanted and as the limit of descriptors lets in; raises that where it can.
+    /// As many connections as are wanted and as the limit of descriptors lets in; raises that where it can. With
+    /// few descriptors half are kept for the relay itself, so that its operator and its database have theirs.
     static func connectionsMax(_ configuration: RelayConfiguration) -> Int {
         let wanted = configuration.connectionsMax
         let descriptors = Posix.raiseDescriptorLimit(to: UInt64(wanted + ownDescriptors))
-        return max(1, min(wanted, Int(clamping: descriptors) - ownDescriptors))
+        let limit = Int(clamping: descriptors)
+        return max(1, min(wanted, limit - min(ownDescriptors, limit / 2)))
     }
 
     /// Descriptors for files, wake-ups and the control socket.
