@@ -11,8 +11,8 @@ internal import RelayStore
 ///   mailbox, drained ──▶ commands ──▶ one transaction ──▶ notices to every loop, replies to the askers
 /// ```
 ///
-/// Notices leave before the replies of the same batch: who is told of an ack has been, or will at once be,
-/// delivered to.
+/// Replies and notices leave in the order in which they were decided: who attached gets all that was published
+/// after it in the same batch. Acks come last: who is told of one has been, or will at once be, delivered to.
 final class Authority {
     private let mailbox: Mailbox<AuthorityMessage>
     private let ledger: RelayLedger
@@ -34,6 +34,8 @@ final class Authority {
         case question(LinkReference, AuthorityMessage.Question, bytes: Int)
         case publish(Int, item: Int)
         case control(ControlReference)
+
+        var isPublish: Bool { if case .publish = self { true } else { false } }
     }
 
     /// A PUBLISH whose elements are being decided.
@@ -137,10 +139,17 @@ final class Authority {
     ) {
         let batch = ledger.perform(commands, now: Clock.nowSeconds())
         precondition(batch.replies.count == commands.count, "the ledger answers every command")
-        tell(batch.notices)
         var stored: Int64 = 0
-        for (destination, reply) in zip(destinations, batch.replies) {
+        var told = 0
+        for (index, destination) in destinations.enumerated() {
+            let reply = batch.replies[index]
             report(reply)
+            if !destination.isPublish {
+                // Whoever becomes a reader by this reply must not miss what comes after it, and need not hear
+                // what came before.
+                tell(batch.notices[told..<batch.noticeEnds[index]])
+                told = batch.noticeEnds[index]
+            }
             switch destination {
             case .question(let link, let question, let bytes):
                 post(.reply(link, question, reply, bytes: bytes), to: link.loop)
@@ -154,6 +163,7 @@ final class Authority {
                 post(.operatorAnswered(reference, reply, attached: attached), to: 0)
             }
         }
+        tell(batch.notices[told...])
         relay?.counters.published.add(stored)
         for publishing in publishing {
             post(
@@ -187,7 +197,7 @@ final class Authority {
     // MARK: Telling the loops
 
     /// Entries of one channel that follow each other become one segment.
-    private func tell(_ notices: [LedgerNotice]) {
+    private func tell(_ notices: ArraySlice<LedgerNotice>) {
         var channel: ChannelID?
         var frames: [UInt8] = []
         var after: Int64 = 0

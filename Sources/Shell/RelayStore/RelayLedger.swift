@@ -70,7 +70,9 @@ package final class RelayLedger {
             // A lock held by others or a failing disk is no single command's fault, and each try costs a
             // wait.
             guard commands.count > 1, !error.isBusy, !error.isIO else {
-                return LedgerBatch(replies: commands.map { _ in .failed(LedgerFailure(error)) })
+                return LedgerBatch(
+                    replies: commands.map { _ in .failed(LedgerFailure(error)) },
+                    noticeEnds: commands.map { _ in 0 })
             }
         }
         // One command may have spoiled it for the others.
@@ -83,6 +85,7 @@ package final class RelayLedger {
             case .failure(let error):
                 whole.replies.append(.failed(LedgerFailure(error)))
             }
+            whole.noticeEnds.append(whole.notices.count)
         }
         return whole
     }
@@ -98,6 +101,8 @@ package final class RelayLedger {
         notices = []
         var replies: [LedgerReply] = []
         replies.reserveCapacity(commands.count)
+        var noticeEnds: [Int] = []
+        noticeEnds.reserveCapacity(commands.count)
         do throws(SQLiteError) {
             try database.begin()
             for command in commands {
@@ -106,6 +111,7 @@ package final class RelayLedger {
                 } else {
                     replies.append(try carryOut(command, now))
                 }
+                noticeEnds.append(notices.count)
             }
             try book.flush()
             try database.commit()
@@ -116,7 +122,7 @@ package final class RelayLedger {
             notices = []
             return .failure(error)
         }
-        let batch = LedgerBatch(replies: replies, notices: notices)
+        let batch = LedgerBatch(replies: replies, notices: notices, noticeEnds: noticeEnds)
         notices = []
         return .success(batch)
     }
@@ -202,6 +208,8 @@ package struct LedgerBatch: Sendable {
     package var replies: [LedgerReply] = []
     /// What others must learn of, in the order in which it happened.
     package var notices: [LedgerNotice] = []
+    /// For each reply, how many of the notices had come up when its command was done.
+    package var noticeEnds: [Int] = []
 }
 
 extension LedgerFailure {
