@@ -36,7 +36,12 @@ extension LinkSession {
 
     private func controlAnswered(_ reply: LedgerReply) {
         guard case .asking(.control(let side, let signature)) = stage, let link else { return }
-        guard case .control(let view) = reply else { return refuse(reply.refusalCode) }
+        guard case .control(let view) = reply else {
+            // Nothing is kept of the channel but the refusal, and no record came along to prove an owner by: the
+            // answer is the same.
+            if case .refused(.channelRejected) = reply { return reject(.rejoinRejected) }
+            return refuse(reply.refusalCode)
+        }
         let proof = ProofOfKey.control.input(
             handshakeHash: link.handshakeHash, channel: side.channel, member: side.owner)
         guard loop.relay.crypto.verify(signature, proof, view.ownerKey) else { return refuse(.badProof) }
