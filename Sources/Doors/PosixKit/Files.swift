@@ -101,6 +101,18 @@ extension Posix {
             inode: UInt64(raw.st_ino))
     }
 
+    /// Makes a symbolic link.
+    package static func makeLink(_ path: String, to target: String) throws(PosixError) {
+        guard unsafe Glibc.symlink(target, path) == 0 else { throw PosixError.last("symlink \(path)") }
+    }
+
+    /// A symbolic link whose target does not exist.
+    package static func isDanglingLink(_ path: String) -> Bool {
+        var raw = stat()
+        guard unsafe lstat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFLNK else { return false }
+        return unsafe stat(path, &raw) != 0
+    }
+
     /// The first bytes of a file: fewer than `count` only where the file ends.
     package static func readPrefix(_ path: String, count: Int) throws(PosixError) -> [UInt8] {
         let raw = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)

@@ -102,7 +102,7 @@ extension Posix {
         var bound = unsafe try withUnixAddress(path) { raw, length in
             unsafe Glibc.bind(socket.raw, raw, length)
         }
-        if bound != 0, Glibc.errno == EADDRINUSE, !isAnswered(unix: path) {
+        if bound != 0, Glibc.errno == EADDRINUSE, isSocket(path), !isAnswered(unix: path) {
             _ = unsafe Glibc.unlink(path)
             bound = unsafe try withUnixAddress(path) { raw, length in
                 unsafe Glibc.bind(socket.raw, raw, length)
@@ -221,6 +221,14 @@ extension Posix {
     private static func noDelay(_ raw: Int32) {
         // A record is written whole; waiting for more only adds delay. A socket pair has no such option.
         try? setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    }
+
+    private static func isSocket(_ path: String) -> Bool {
+        var raw = stat()
+        let found = unsafe lstat(path, &raw) == 0 && raw.st_mode & S_IFMT == S_IFSOCK
+        // What `bind` said is what counts, also where this failed.
+        Glibc.errno = EADDRINUSE
+        return found
     }
 
     private static func isAnswered(unix path: String) -> Bool {

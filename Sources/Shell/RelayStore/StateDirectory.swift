@@ -45,7 +45,12 @@ package final class StateDirectory {
         guard let status = Posix.status(path) else { return }
         guard status.isDirectory else { throw .cannotCreate(path: path, reason: "it is not a directory") }
         let file = path + "/" + databaseName
-        guard let database = Posix.status(file) else { return }
+        guard let database = Posix.status(file) else {
+            guard !Posix.isDanglingLink(file) else {
+                throw .cannotCreate(path: file, reason: "it is a link to a file that is not there")
+            }
+            return
+        }
         guard database.isRegular else { throw .foreign(path: file, reason: "it is not a file") }
         try inspectHeader(of: file)
         guard Posix.isWritable(file), Posix.isWritable(path) else {
@@ -70,6 +75,8 @@ package final class StateDirectory {
             throw .foreign(path: file, reason: "its application id is \(id)")
         }
         let version = word32(header, 60)
+        // A database gets its name when its first version is whole.
+        guard version >= 1 else { throw .corrupt(path: file, reason: "its schema is \(version)") }
         guard version <= Schema.latest else {
             throw .tooNew(path: file, version: version, supported: Schema.latest)
         }

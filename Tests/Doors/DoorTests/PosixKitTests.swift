@@ -86,6 +86,10 @@ import Testing
         let directory = try Posix.makeTemporaryDirectory(prefix: "posixkit")
         let path = "\(directory)/control"
         Posix.closeRaw(try Posix.listen(unix: path).release())
+        let file = directory + "/file"
+        try Posix.writeFileAtomically(file, [1])
+        #expect(throws: PosixError.self) { _ = try Posix.listen(unix: file).release() }
+        #expect(try Posix.readFile(file) == [1], "what is no socket is not removed")
         let listener = try Posix.listen(unix: path, mode: 0o600)
         #expect(Posix.status(path)?.mode == 0o600)
         #expect(throws: PosixError.self) { _ = try Posix.listen(unix: path).release() }

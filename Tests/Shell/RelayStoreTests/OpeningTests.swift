@@ -92,6 +92,29 @@ struct OpeningTests {
                     path: directory.path + "/relay.db", version: Schema.latest + 1, supported: Schema.latest))
     }
 
+    @Test("a database whose schema never was whole is refused with 65", arguments: [0, -5] as [Int32])
+    func noVersion(version: Int32) throws {
+        let directory = try TemporaryDirectory()
+        do {
+            let ledger = try RelayLedger(directory: directory.path)
+            ledger.close()
+        }
+        let database = try Database(path: directory.path + "/relay.db", mode: .readWrite)
+        try database.setUserVersion(version)
+        database.close()
+        _ = try expectUntouched(directory, exitCode: 65)
+    }
+
+    @Test("a link to a database that is not there is refused with 73, as when a volume is not mounted")
+    func danglingLink() throws {
+        let directory = try TemporaryDirectory()
+        let link = directory.path + "/relay.db"
+        try Posix.makeLink(link, to: directory.path + "/elsewhere/relay.db")
+        let error = #expect(throws: RelayStoreError.self) { try RelayLedger(directory: directory.path) }
+        #expect(error?.exitCode == 73)
+        #expect(Posix.isDanglingLink(link))
+    }
+
     @Test("a damaged database is refused with 65")
     func corrupt() throws {
         let directory = try TemporaryDirectory()
