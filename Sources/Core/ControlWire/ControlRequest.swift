@@ -31,16 +31,19 @@ package struct ControlArguments: Codable, Sendable, Equatable {
     package var after: String?
     /// Where a backup goes: an absolute path on the relay's machine.
     package var file: String?
+    /// How many of the newest messages `prune` leaves, at most.
+    package var keep: Int?
 
     package init(
         channel: String? = nil, reason: String? = nil, limit: Int? = nil, after: String? = nil,
-        file: String? = nil
+        file: String? = nil, keep: Int? = nil
     ) {
         self.channel = channel
         self.reason = reason
         self.limit = limit
         self.after = after
         self.file = file
+        self.keep = keep
     }
 }
 

@@ -71,8 +71,13 @@ package enum OperatorTable {
                 examples: ["antennactl rotate-key"]),
             CommandSpec(
                 "prune", "Drop what is over the limits of a channel's log, or of all, now",
+                discussion:
+                    "The room is given back to the disk. Readers who come later are told what is gone.",
                 arguments: [ArgumentSpec("CHANNEL", .optional, "this channel only")],
-                examples: ["antennactl prune", "antennactl prune '#news'"]),
+                options: [OptionSpec("keep", value: "COUNT", "leave only so many of the newest messages")],
+                examples: [
+                    "antennactl prune", "antennactl prune '#news'", "antennactl prune '#news' --keep 1000",
+                ]),
             CommandSpec(
                 "reload", "Read the settings anew, as at the signal HUP",
                 discussion: """

@@ -11,8 +11,9 @@ internal import RelayStore
 ///   mailbox, drained ──▶ commands ──▶ one transaction ──▶ notices to every loop, replies to the askers
 /// ```
 ///
-/// Replies and notices leave in the order in which they were decided: who attached gets all that was published
-/// after it in the same batch. Acks come last: who is told of one has been, or will at once be, delivered to.
+/// Replies and notices leave in the order in which they were decided: who attached gets all that was
+/// published after it in the same batch. Acks come last: who is told of one has been, or will at once be,
+/// delivered to.
 final class Authority {
     private let mailbox: Mailbox<AuthorityMessage>
     private let ledger: RelayLedger
@@ -23,6 +24,9 @@ final class Authority {
     private var outboxes: [[LoopMessage]] = []
     /// Attached links, for the operator's list.
     private var attached: [ChannelID: Int] = [:]
+    private var nextMaintenance: UInt64 = 0
+    /// What went so far of prunings that are carried out in several transactions.
+    private var pruned: [ControlReference: Pruned] = [:]
 
     private struct MemberKey: Hashable {
         let channel: ChannelID
@@ -33,7 +37,7 @@ final class Authority {
     private enum Destination {
         case question(LinkReference, AuthorityMessage.Question, bytes: Int)
         case publish(Int, item: Int)
-        case control(ControlReference)
+        case control(ControlReference, LedgerCommand)
 
         var isPublish: Bool { if case .publish = self { true } else { false } }
     }
@@ -59,20 +63,28 @@ final class Authority {
     /// closed.
     func run() {
         var stopping = false
-        var nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
+        nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
         while !stopping {
             let messages = mailbox.waitDrain(timeoutMilliseconds: 1000)
             stopping = work(messages)
             relay?.log.flushSuppressed()
-            if Clock.monotonicNanoseconds() >= nextMaintenance {
-                nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
-                if ledger.wantsMaintenance || messages.isEmpty { ledger.maintain(now: Clock.nowSeconds()) }
-            }
+            maintainIfDue(isIdle: messages.isEmpty)
         }
         ledger.close()
     }
 
+    /// Upkeep waits for a quiet moment, but not for ever: a busy relay may have none.
+    private func maintainIfDue(isIdle: Bool) {
+        let now = Clock.monotonicNanoseconds()
+        guard now >= nextMaintenance,
+            isIdle || ledger.wantsMaintenance || now - nextMaintenance >= Authority.patienceNanoseconds
+        else { return }
+        nextMaintenance = now + Authority.maintenanceNanoseconds
+        ledger.maintain(now: Clock.nowSeconds())
+    }
+
     private static let maintenanceNanoseconds: UInt64 = 60_000_000_000
+    private static let patienceNanoseconds: UInt64 = 60_000_000_000
 
     // MARK: A batch
 
@@ -112,7 +124,7 @@ final class Authority {
                 publishing.append(Publishing(link: link, request: request, bytes: bytes, results: results))
             case .operatorAsks(let reference, let command):
                 commands.append(command)
-                destinations.append(.control(reference))
+                destinations.append(.control(reference, command))
             case .linked(let link, let channel, let member):
                 linked(link, MemberKey(channel: channel, member: member))
             case .unlinked(let link, let channel, let member):
@@ -157,10 +169,7 @@ final class Authority {
                 let result = Authority.result(reply)
                 if result.outcome == .stored { stored += 1 }
                 publishing[index].results[item] = result
-            case .control(let reference):
-                var attached: [ChannelID: Int] = [:]
-                if case .channels = reply { attached = self.attached }
-                post(.operatorAnswered(reference, reply, attached: attached), to: 0)
+            case .control(let reference, let command): answer(reference, command, reply)
             }
         }
         tell(batch.notices[told...])
@@ -173,6 +182,29 @@ final class Authority {
                 to: publishing.link.loop)
         }
         flush()
+    }
+
+    /// What drops much does so in several transactions, and its room is given back after each: on a volume that
+    /// is nearly full the write-ahead log must not grow by all of it at once.
+    private func answer(_ reference: ControlReference, _ command: LedgerCommand, _ reply: LedgerReply) {
+        var reply = reply
+        if case .pruned(var sum) = reply {
+            if let before = pruned[reference] {
+                sum.messages += before.messages
+                sum.bytes += before.bytes
+            }
+            nextMaintenance = 0
+            guard sum.isWhole else {
+                pruned[reference] = sum
+                ledger.maintain()
+                return mailbox.post(.operatorAsks(reference, command))
+            }
+            reply = .pruned(sum)
+        }
+        if command.drops { nextMaintenance = 0 }
+        pruned[reference] = nil
+        let attached: [ChannelID: Int] = if case .channels = reply { self.attached } else { [:] }
+        post(.operatorAnswered(reference, reply, attached: attached), to: 0)
     }
 
     private static func result(_ reply: LedgerReply) -> Frame.AckResult {

@@ -27,9 +27,9 @@ enum ControlAnswers {
         case .pruned(let pruned):
             return .success(.prune(PruneReport(messages: pruned.messages, messageBytes: pruned.bytes)))
         case .done(let summary): return done(summary, command)
-        case .declined(.alreadyRejected(let name)) where command == .leave:
+        case .declined(.alreadyRejected(let id, let name)) where command == .leave:
             return .success(
-                .leave(LeaveReport(id: "", channel: ChannelReference.written(name), already: true)))
+                .leave(LeaveReport(id: id.text, channel: ChannelReference.written(name), already: true)))
         case .declined(let refusal): return .failure(error(refusal))
         case .failed(.storageFull): return .failure(ControlError(.storageFull, "The storage is full."))
         case .failed(.internal(let reason)): return .failure(ControlError(.internalError, reason))
@@ -74,7 +74,7 @@ enum ControlAnswers {
                 "Several channels are called \(text): \(candidates.map(written).joined(separator: ", ")).")
         case .notRejected(let name):
             return ControlError(.notRejected, "\(written(name)) is not rejected; nothing was changed.")
-        case .alreadyRejected(let name):
+        case .alreadyRejected(_, let name):
             return ControlError(
                 .channelRejected, "\(written(name)) is rejected already; nothing was changed.")
         case .notPending(let name):
@@ -146,8 +146,7 @@ enum ControlAnswers {
             storage: StatusReport.Storage(
                 subscribers: status.members, messages: status.messages, messageBytes: status.logBytes,
                 databaseBytes: status.databaseBytes,
-                full: status.quotaBytes.map { status.databaseBytes - status.freeBytesInDatabase >= $0 }
-                    ?? false),
+                full: status.isFull),
             counters: StatusReport.Counters(
                 accepted: counters.accepted.now, refused: counters.refused.now,
                 published: counters.published.now,

@@ -131,7 +131,13 @@ final class ControlServer {
         case .channels: return .success(.ask(.listChannels))
         case .invitations: return .success(.ask(.listInvitations))
         case .audit: return .success(.ask(.listAudit(limit: limit)))
-        case .prune: return .success(.ask(.prune(arguments.channel.map { ChannelSelector($0) }, word)))
+        case .prune:
+            return .success(
+                .ask(
+                    .prune(
+                        arguments.channel.map { ChannelSelector($0) },
+                        keep: arguments.keep.map { Int64(max(1, $0)) },
+                        word)))
         case .members, .leave, .allow, .accept, .reject, .forget: break
         }
         guard let channel = arguments.channel, ChannelReference(channel) != nil else {
@@ -205,7 +211,8 @@ final class ControlServer {
     private func log(_ command: ControlCommand, _ outcome: Result<ControlResult, ControlError>) {
         guard case .success(let result) = outcome else { return }
         switch result {
-        case .leave(let report): relay.log.notice("operator.left", ["channel": .text(report.id)])
+        case .leave(let report) where !report.already:
+            relay.log.notice("operator.left", ["channel": .text(report.id)])
         case .allow(let report): relay.log.notice("operator.allowed", ["channel": .text(report.id)])
         case .accept(let report): relay.log.notice("operator.accepted", ["channel": .text(report.id)])
         case .reject(let report): relay.log.notice("operator.rejected", ["channel": .text(report.id)])

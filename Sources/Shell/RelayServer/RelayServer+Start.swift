@@ -142,8 +142,13 @@ extension RelayServer {
         if identity.shouldRotate(nowSeconds: Clock.nowSeconds()),
             let fresh = identity.rotated(nowSeconds: Clock.nowSeconds())
         {
-            try write(fresh, path)
-            log.info("key.rotated")
+            do throws(OperatorError) {
+                try write(fresh, path)
+                log.info("key.rotated")
+            } catch {
+                // It serves until the next start; a relay that does not start serves nobody.
+                log.error("key.not-written", ["reason": .text(error.message)])
+            }
             return fresh
         }
         return identity

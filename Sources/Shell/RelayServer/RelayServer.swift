@@ -60,9 +60,12 @@ package final class RelayServer: Sendable {
                 connectionsMax: RelayServer.connectionsMax(configuration))
             self.relay = relay
             if relay.connections.totalMax < configuration.connectionsMax {
-                log.warning(
-                    "descriptors.few",
-                    ["wanted": .count(configuration.connectionsMax), "connections": .count(relay.connections.totalMax)])
+                log.write(
+                    relay.connections.totalMax < 1024 ? .warning : .info, "descriptors.few",
+                    [
+                        "wanted": .count(configuration.connectionsMax),
+                        "connections": .count(relay.connections.totalMax),
+                    ])
             }
             var loops: [Mailbox<LoopMessage>] = []
             var threads: [PosixThread] = []

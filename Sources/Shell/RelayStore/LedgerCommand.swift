@@ -22,7 +22,8 @@ package enum LedgerCommand: Sendable {
     case acceptInvitation(ChannelSelector, Word)
     case rejectInvitation(ChannelSelector, Word)
     case forget(ChannelSelector, Word)
-    case prune(ChannelSelector?, Word)
+    /// `keep`: so many of the newest messages stay, also where the limits would let more stay.
+    case prune(ChannelSelector?, keep: Int64? = nil, Word)
     case listChannels
     case listInvitations
     case listAudit(limit: Int)

@@ -165,6 +165,8 @@ package struct LedgerStatus: Equatable, Sendable {
     package var databaseBytes: Int64
     package var freeBytesInDatabase: Int64
     package var quotaBytes: Int64?
+    /// What peers send is not stored now, for want of room.
+    package var isFull: Bool
     package var schemaVersion: Int32
     package var epoch: [UInt8]
 }
@@ -176,7 +178,7 @@ package enum OperatorRefusal: Error, Equatable, Sendable {
     /// The name is the title of several channels; `candidates` are the names that tell them apart.
     case ambiguous(String, candidates: [String])
     case notRejected(String)
-    case alreadyRejected(String)
+    case alreadyRejected(ChannelID, String)
     case notPending(String)
     case noRoom(String)
     /// The channel is served: leave it first.

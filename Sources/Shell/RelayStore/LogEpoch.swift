@@ -11,27 +11,47 @@ import SodiumCrypto
 /// differs, the epoch is drawn anew. That costs readers one look at the whole stored log, so a false alarm is
 /// cheap and a missed one is not.
 enum LogEpoch {
-    /// Checks the marks, renews them, and answers the epoch in force. Shape: 8 bytes.
-    static func settle(_ database: Database, in directory: StateDirectory) throws -> [UInt8] {
+    /// Checks the marks, renews them, and answers the epoch in force (8 bytes).
+    ///
+    /// On a full volume nothing can be renewed, and a relay that does not start serves nobody: then `isKept` is
+    /// false, and `keep` has to be called when there is room.
+    static func settle(
+        _ database: Database, in directory: StateDirectory
+    ) throws -> (epoch: [UInt8], isKept: Bool) {
         let inside = try value("instance", database)
         let before = try value("instance_before", database)
         let file = try value("file", database)
         let beside = try? Posix.readFile(directory.instancePath, limit: 1024)
-        let inode = Array("\(Posix.status(directory.databasePath)?.inode ?? 0)".utf8)
+        let inode = fileMark(directory)
         let known = try value("epoch", database)
 
         // A crash between the two writes of `renew` leaves the nonce before last in the file.
         let isOriginal = beside != nil && (beside == inside || beside == before) && file == inode
         var epoch = known ?? []
+        if !isOriginal || epoch.count != 8 { epoch = Sodium.random(8) }
+        do {
+            try keep(epoch, database, in: directory)
+        } catch  where isForWantOfRoom(error) {
+            return (epoch, false)
+        }
+        return (epoch, true)
+    }
+
+    /// Writes the epoch in force and marks this database as the original.
+    static func keep(_ epoch: [UInt8], _ database: Database, in directory: StateDirectory) throws {
         try database.transaction {
-            if !isOriginal || epoch.count != 8 {
-                epoch = Sodium.random(8)
-                try set("epoch", epoch, database)
-            }
-            try set("file", inode, database)
+            try set("epoch", epoch, database)
+            try set("file", fileMark(directory), database)
         }
         try renew(database, in: directory)
-        return epoch
+    }
+
+    private static func fileMark(_ directory: StateDirectory) -> [UInt8] {
+        Array("\(Posix.status(directory.databasePath)?.inode ?? 0)".utf8)
+    }
+
+    private static func isForWantOfRoom(_ error: any Error) -> Bool {
+        (error as? SQLiteError)?.isFull ?? (error as? PosixError)?.isNoSpace ?? false
     }
 
     /// The epoch of one channel's log: another one also when the channel was forgotten and came back.

@@ -127,23 +127,33 @@ struct LogTable {
 
     // MARK: Pruning
 
-    /// Drops the oldest entries until the excess is gone. The newest entry always stays.
-    func prune(_ excess: Retention.Excess, in channel: ChannelState) throws(SQLiteError) -> Pruned {
+    /// Drops the oldest entries until the excess is gone, or about `bytesMax` of it. The newest entry always
+    /// stays.
+    func prune(
+        _ excess: Retention.Excess, bytesMax: Int64 = .max, in channel: ChannelState
+    ) throws(SQLiteError) -> Pruned {
         var messages: Int64 = 0
         var bytes: Int64 = 0
         var last: Int64?
+        var isWhole = true
         try database.forEach(
             "SELECT sequence, length(frame) FROM log WHERE channel = ? AND sequence < ? ORDER BY sequence",
             [.integer(channel.row), .integer(channel.head)]
         ) { row in
             guard messages < excess.messages || bytes < excess.bytes else { return .stop }
+            guard bytes < bytesMax else {
+                isWhole = false
+                return .stop
+            }
             messages += 1
             bytes += row.int64(1)
             last = row.int64(0)
             return .next
         }
         guard let last else { return Pruned() }
-        return try prune(through: last, in: channel)
+        var pruned = try prune(through: last, in: channel)
+        pruned.isWhole = isWhole
+        return pruned
     }
 
     /// Drops every entry up to a sequence.
@@ -180,10 +190,13 @@ struct LogTable {
 package struct Pruned: Equatable, Sendable {
     package var messages: Int64 = 0
     package var bytes: Int64 = 0
+    /// Nothing is left to be dropped by the same command. Otherwise it is to be carried out again.
+    package var isWhole = true
 
     package static func += (left: inout Pruned, right: Pruned) {
         left.messages += right.messages
         left.bytes += right.bytes
+        left.isWhole = left.isWhole && right.isWhole
     }
 }
 

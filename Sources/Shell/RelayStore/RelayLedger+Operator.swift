@@ -23,7 +23,7 @@ extension RelayLedger {
             var admission = try admission(target.id, target.channel)
             switch admission.operatorLeft() {
             case .unknownChannel: return .declined(.unknownChannel(selector.text, similar: []))
-            case .alreadyRejected: return .declined(.alreadyRejected(target.name))
+            case .alreadyRejected: return .declined(.alreadyRejected(target.id, target.name))
             case .leave(let announce):
                 guard let channel = target.channel else {
                     return .failed(.internal("only a known channel is left"))
@@ -184,6 +184,10 @@ extension RelayLedger {
             guard let channel = target.channel else { return .done(summary) }
             switch channel.admission.state {
             case .inactive, .rejected:
+                guard channel.bytes <= options.dropBytesMax else {
+                    let all = Retention.Excess(messages: channel.count, bytes: 0)
+                    return .pruned(try log.prune(all, bytesMax: options.dropBytesMax, in: channel))
+                }
                 try book.delete(channel)
                 needsScrubbing = true
                 try audit("forget", word, target.id, target.name, now)
@@ -194,14 +198,17 @@ extension RelayLedger {
         }
     }
 
-    /// Brings logs down to what is kept: of one channel, or of all.
+    /// Brings logs down to what is kept: of one channel, or of all. What is much goes in several calls.
     func prune(
-        _ selector: ChannelSelector?, _ word: LedgerCommand.Word, _ now: Int64
+        _ selector: ChannelSelector?, _ keep: Int64?, _ word: LedgerCommand.Word, _ now: Int64
     ) throws(SQLiteError) -> LedgerReply {
         var pruned = Pruned()
         if let selector {
             let reply = try with(selector) { (target: Target) throws(SQLiteError) -> LedgerReply in
-                if let channel = target.channel { pruned += try prune(channel, now) }
+                if let channel = target.channel { pruned += try prune(channel, keep: keep, now) }
+                if let keep, pruned.isWhole {
+                    try audit("prune", word, target.id, target.name, now, "kept \(keep)")
+                }
                 return .pruned(pruned)
             }
             guard case .pruned = reply else { return reply }
@@ -209,8 +216,11 @@ extension RelayLedger {
             for id in try database.query(
                 "SELECT channel_id FROM channels", [], { ChannelID(bytes: $0.blob(0)) })
             {
-                if let id, let channel = try book.find(id) { pruned += try prune(channel, now) }
+                if pruned.isWhole, let id, let channel = try book.find(id) {
+                    pruned += try prune(channel, keep: keep, now)
+                }
             }
+            if let keep, pruned.isWhole { try audit("prune", word, nil, "", now, "kept \(keep) of each") }
         }
         try trimLists()
         needsScrubbing = needsScrubbing || pruned.messages > 0
@@ -229,18 +239,27 @@ extension RelayLedger {
             """, [.integer(options.pendingInvitationsMax)])
     }
 
-    /// Brings one channel's log and tombstones down to what is kept.
-    func prune(_ channel: ChannelState, _ now: Int64) throws(SQLiteError) -> Pruned {
+    /// Brings one channel's log and tombstones down to what is kept, about `dropBytesMax` at a time.
+    func prune(_ channel: ChannelState, keep: Int64? = nil, _ now: Int64) throws(SQLiteError) -> Pruned {
         try log.boundTombstones(in: channel)
+        if let keep, channel.count > keep {
+            let excess = Retention.Excess(messages: channel.count - keep, bytes: 0)
+            return try log.prune(excess, bytesMax: options.dropBytesMax, in: channel)
+        }
         if !channel.admission.isServing {
             let since = try number(
                 "SELECT status_at FROM channels WHERE channel = ?", [.integer(channel.row)])
             guard channel.count > 0, since <= now - options.unservedLogSeconds else { return Pruned() }
+            guard channel.bytes <= options.dropBytesMax else {
+                let all = Retention.Excess(messages: channel.count, bytes: 0)
+                return try log.prune(all, bytesMax: options.dropBytesMax, in: channel)
+            }
             return try log.prune(through: channel.head, in: channel)
         }
         var pruned = Pruned()
         if let excess = options.retention.excess(messages: channel.count, bytes: channel.bytes) {
-            pruned += try log.prune(excess, in: channel)
+            pruned += try log.prune(excess, bytesMax: options.dropBytesMax, in: channel)
+            guard pruned.isWhole else { return pruned }
         }
         if let oldest = options.retention.oldestKept(now: now),
             let last = try log.newestBefore(time: oldest, in: channel)
@@ -251,13 +270,14 @@ extension RelayLedger {
     }
 
     func audit(
-        _ action: String, _ word: LedgerCommand.Word, _ id: ChannelID?, _ name: String, _ now: Int64
+        _ action: String, _ word: LedgerCommand.Word, _ id: ChannelID?, _ name: String, _ now: Int64,
+        _ detail: String? = nil
     ) throws(SQLiteError) {
         try database.run(
             "INSERT INTO audit (time, actor, action, channel_id, name, detail) VALUES (?, ?, ?, ?, ?, ?)",
             [
                 .integer(now), .text(word.actor), .text(action), SQLiteValue(id?.bytes), .text(name),
-                .text(word.reason ?? ""),
+                .text(detail ?? word.reason ?? ""),
             ])
     }
 }

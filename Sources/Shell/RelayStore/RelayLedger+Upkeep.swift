@@ -16,6 +16,7 @@ extension RelayLedger {
 
     /// Gives freed pages back to the disk and wipes erased text out of the write-ahead log.
     package func maintain() {
+        keepEpoch()
         _ = try? database.execute("PRAGMA incremental_vacuum(2000)")
         // Those who publish must not wait for a reader: without a wait the log is cut the next time.
         database.setBusyTimeout(milliseconds: 0)
@@ -35,13 +36,19 @@ extension RelayLedger {
                 "SELECT channel, channel_id FROM channels WHERE channel > ? ORDER BY channel LIMIT ?",
                 [.integer(sweptThrough), .integer(channelsPerSweep)]
             ) { (row: $0.int64(0), id: ChannelID(bytes: $0.blob(1))) }
-            for (_, id) in rows {
-                if let id, let channel = try book.find(id) { _ = try prune(channel, now) }
+            var swept: Int64 = 0
+            for (row, id) in rows {
+                if let id, let channel = try book.find(id) {
+                    // The rest of a large one comes with the next sweep.
+                    guard try prune(channel, now).isWhole else { break }
+                }
+                swept = row
             }
             try trimLists()
             try book.flush()
             try database.commit()
-            sweptThrough = rows.count < channelsPerSweep ? 0 : rows.last?.row ?? 0
+            let isWhole = swept == rows.last?.row
+            sweptThrough = isWhole && rows.count < channelsPerSweep ? 0 : max(swept, sweptThrough)
         } catch {
             database.rollback()
             book.dropAll()

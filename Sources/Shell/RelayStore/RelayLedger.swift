@@ -35,6 +35,8 @@ package final class RelayLedger {
     var notices: [LedgerNotice] = []
     /// Erased text still stands in the write-ahead log.
     var needsScrubbing = false
+    /// The volume was full when the epoch was settled: it is to be written down when there is room.
+    private var epochIsKept = true
     var busyTimeoutMilliseconds = 5000
     /// Where the sweep through all channels has come to.
     var sweptThrough: Int64 = 0
@@ -45,7 +47,7 @@ package final class RelayLedger {
         self.options = options
         let state = try StateDirectory(directory)
         let database = try state.openDatabase()
-        epoch = try storing(state.databasePath) { try LogEpoch.settle(database, in: state) }
+        (epoch, epochIsKept) = try storing(state.databasePath) { try LogEpoch.settle(database, in: state) }
         self.state = state
         self.database = database
         book = ChannelBook(database)
@@ -142,7 +144,7 @@ package final class RelayLedger {
         case .acceptInvitation(let selector, let word): try acceptInvitation(selector, word, now)
         case .rejectInvitation(let selector, let word): try rejectInvitation(selector, word, now)
         case .forget(let selector, let word): try forget(selector, word, now)
-        case .prune(let selector, let word): try prune(selector, word, now)
+        case .prune(let selector, let keep, let word): try prune(selector, keep, word, now)
         case .listChannels: .channels(try listChannels())
         case .listInvitations: .invitations(try listInvitations())
         case .listAudit(let limit): .audit(try listAudit(limit))
@@ -160,7 +162,7 @@ package final class RelayLedger {
     }
 
     /// Whether messages, members and channels may be added now.
-    private func hasRoomToGrow() -> Bool {
+    func hasRoomToGrow() -> Bool {
         if options.volumeReserveBytes > 0, let free = try? Posix.freeBytes(directory),
             free < UInt64(options.volumeReserveBytes)
         {
@@ -189,10 +191,17 @@ package final class RelayLedger {
         database.setBusyTimeout(milliseconds: milliseconds)
     }
 
+    /// Writes down an epoch that could not be written at the start.
+    func keepEpoch() {
+        guard !epochIsKept, let state else { return }
+        epochIsKept = (try? LogEpoch.keep(epoch, database, in: state)) != nil
+    }
+
     /// Lets go of the database, leaving it clean, and of the directory. Nothing may be asked afterwards.
     package func close() {
         guard let state else { return }
-        try? LogEpoch.renew(database, in: state)
+        keepEpoch()
+        if epochIsKept { try? LogEpoch.renew(database, in: state) }
         _ = try? database.checkpoint(.truncate)
         database.close()
         self.state = nil
@@ -224,6 +233,14 @@ extension LedgerCommand {
     var grows: Bool {
         switch self {
         case .invite, .putRecord, .applyRoster, .join, .publish: true
+        default: false
+        }
+    }
+
+    /// It frees room, which is given back to the disk at once.
+    package var drops: Bool {
+        switch self {
+        case .prune, .forget: true
         default: false
         }
     }

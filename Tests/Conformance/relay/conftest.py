@@ -30,6 +30,9 @@ def binary(name):
 class Relay:
     """One antennad process and the operator's tool for it."""
 
+    # What stands before the program: it runs inside of something.
+    prefix = ()
+
     def __init__(self, state, listen="127.0.0.1:0", **settings):
         """`settings` are those of `antennad config default`, as section__key."""
         self.state = str(state)
@@ -39,7 +42,7 @@ class Relay:
 
     def start(self, listen):
         self.process = subprocess.Popen(
-            [binary("antennad"), "--listen", listen, "--state", self.state, "--print-address"],
+            [*self.prefix, binary("antennad"), "--listen", listen, "--state", self.state, "--print-address"],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -60,12 +63,17 @@ class Relay:
         return seen.split(b"\n")[0].decode().strip()
 
     @property
+    def seen_state(self):
+        """Where the state directory lies for us."""
+        return self.state
+
+    @property
     def port(self):
         return self.link.endpoints()[0][1]
 
     def operator(self, *words, check=True):
         done = subprocess.run(
-            [binary("antennactl"), "--state", self.state, *words],
+            [binary("antennactl"), "--state", self.seen_state, *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

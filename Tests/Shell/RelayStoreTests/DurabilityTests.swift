@@ -78,7 +78,7 @@ struct DurabilityTests {
             case .attached = try ledger.ask(news.attach()),
             case .status(let status) = try ledger.ask(.status)
         else { throw TestFailure() }
-        #expect(status.messages == Int64(stored))
+        #expect(status.messages == Int64(stored) && status.isFull)
         let reader = try RelayReader(directory: directory.path)
         #expect(try reader.page(news.id, after: 0, maxBytes: 100)?.through == 1)
 
@@ -87,6 +87,8 @@ struct DurabilityTests {
             throw TestFailure()
         }
         #expect(pruned.messages == Int64(stored - 5))
+        guard case .status(let after) = try ledger.ask(.status) else { throw TestFailure() }
+        #expect(!after.isFull)
         #expect(try ledger.published(big(stored)) == .stored(sequence: Int64(stored + 1)))
         #expect(try ledger.check() == [])
         ledger.close()
@@ -209,6 +211,56 @@ struct DurabilityTests {
         ledger.maintain()
         #expect(!ledger.wantsMaintenance)
         reader.close()
+        ledger.close()
+    }
+
+    @Test("what is dropped goes a piece at a time, and a restarted one goes on", arguments: [true, false])
+    func pieces(keeping: Bool) throws {
+        let directory = try TemporaryDirectory()
+        var options = LedgerOptions()
+        options.dropBytesMax = 100_000
+        let ledger = try RelayLedger(directory: directory.path, options: options)
+        try ledger.take(news)
+        _ = ledger.perform((0..<60).map { big($0) }, now: 1)
+        let command: LedgerCommand
+        if keeping {
+            command = .prune(ChannelSelector("news"), keep: 3, operatorWord)
+        } else {
+            _ = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
+            command = .forget(ChannelSelector("news"), operatorWord)
+        }
+        var pieces: [Pruned] = []
+        while case .pruned(let pruned) = try ledger.ask(command) {
+            pieces.append(pruned)
+            #expect(try ledger.check() == [])
+            if pruned.isWhole { break }
+        }
+        #expect(pieces.count > 5)
+        #expect(pieces.allSatisfy { $0.bytes < 120_000 && $0.messages > 0 })
+        #expect(pieces.reduce(0) { $0 + $1.messages } >= (keeping ? 57 : 50))
+        #expect(try ledger.channels().first?.messages == (keeping ? 3 : 0))
+        guard case .audit(let actions) = try ledger.ask(.listAudit(limit: 10)) else { throw TestFailure() }
+        #expect(actions.map(\.action) == (keeping ? ["prune"] : ["forget", "leave"]))
+        ledger.close()
+    }
+
+    @Test("the log of a channel that was left goes in pieces too, one a sweep")
+    func unservedPieces() throws {
+        let directory = try TemporaryDirectory()
+        var options = LedgerOptions()
+        options.dropBytesMax = 100_000
+        let ledger = try RelayLedger(directory: directory.path, options: options)
+        try ledger.take(news)
+        let other = TestChannel(2, title: "other")
+        try ledger.take(other)
+        _ = ledger.perform((0..<60).map { big($0) } + [other.post("a")], now: 1)
+        for name in ["news", "other"] { _ = try ledger.ask(.leave(ChannelSelector(name), operatorWord)) }
+        var sweeps = 0
+        while try ledger.channels().contains(where: { $0.messages > 0 }), sweeps < 50 {
+            ledger.maintain(now: 1000 + options.unservedLogSeconds + 1)
+            sweeps += 1
+        }
+        #expect(sweeps > 5 && sweeps < 20)
         ledger.close()
     }
 

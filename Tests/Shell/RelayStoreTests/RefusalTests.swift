@@ -195,7 +195,7 @@ struct RefusalTests {
         try ledger.take(news)
         _ = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
         guard
-            case .declined(.alreadyRejected("news")) = try ledger.ask(
+            case .declined(.alreadyRejected(_, "news")) = try ledger.ask(
                 .leave(ChannelSelector("news"), operatorWord)),
             case .declined(.unknownChannel) = try ledger.ask(.leave(ChannelSelector("olds"), operatorWord))
         else { throw TestFailure() }
