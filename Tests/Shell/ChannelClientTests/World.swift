@@ -87,11 +87,16 @@ final class Person: Sendable {
     let name: String
     let client: ChannelClient
 
-    init(_ name: String, background: ChannelClient.Options.Background = .whenNeeded) async throws {
+    init(
+        _ name: String, background: ChannelClient.Options.Background = .whenNeeded, spread: Duration? = nil,
+        profile: Bool = true
+    ) async throws {
         self.name = name
         home = try Posix.makeTemporaryDirectory(prefix: "antenna-\(name)-")
-        client = try ChannelClient(home: home, options: Self.options(background))
-        try await client.setProfile(displayName: name)
+        var options = Self.options(background)
+        options.connectionSpread = spread
+        client = try ChannelClient(home: home, options: options)
+        if profile { try await client.setProfile(displayName: name) }
     }
 
     deinit { TestRelay.remove(home) }
