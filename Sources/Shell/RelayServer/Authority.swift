@@ -22,6 +22,8 @@ final class Authority {
     private var memberLinks: [MemberKey: [LinkReference]] = [:]
     /// For each loop what this batch has to say to it.
     private var outboxes: [[LoopMessage]] = []
+    /// How long to wait for work before going round once more.
+    private var idleMilliseconds = 1000
     /// Attached links, for the operator's list.
     private var attached: [ChannelID: Int] = [:]
     private var nextMaintenance: UInt64 = 0
@@ -65,7 +67,8 @@ final class Authority {
         var stopping = false
         nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
         while !stopping {
-            let messages = mailbox.waitDrain(timeoutMilliseconds: 1000)
+            relay?.writerPulse.beat()
+            let messages = mailbox.waitDrain(timeoutMilliseconds: idleMilliseconds)
             stopping = work(messages)
             relay?.log.flushSuppressed()
             maintainIfDue(isIdle: messages.isEmpty)
@@ -132,6 +135,9 @@ final class Authority {
             case .begin(let relay, let loops):
                 self.relay = relay
                 self.loops = loops
+                if let watchdog = relay.service.watchdogMilliseconds {
+                    idleMilliseconds = min(idleMilliseconds, max(1, Int(watchdog / 4)))
+                }
                 outboxes = Array(repeating: [], count: loops.count)
             case .settingsChanged(let options):
                 // What came before it is decided by the limits of before.
@@ -150,6 +156,7 @@ final class Authority {
         _ commands: [LedgerCommand], _ destinations: [Destination], _ publishing: inout [Publishing]
     ) {
         let batch = ledger.perform(commands, now: Clock.nowSeconds())
+        relay?.writerPulse.beat()
         precondition(batch.replies.count == commands.count, "the ledger answers every command")
         var stored: Int64 = 0
         var told = 0

@@ -16,6 +16,7 @@ final class FrontDoor {
     private var signals: [LoopEvent] = []
     private var nextLoop = 0
     private let readSettings: RelayServer.SettingsReader?
+    private var watchdogTimer: LoopTimer?
 
     init(
         loop: RelayLoop, plan: FrontDoorPlan, listening socket: consuming FileDescriptor,
@@ -41,6 +42,11 @@ final class FrontDoor {
             },
             trouble: { error in relay.log.error("accept.failed", ["reason": .text(error.description)]) },
             take: { [unowned self, unowned loop] connection, peer in self.take(connection, peer, loop) })
+        if let watchdog = relay.service.watchdogMilliseconds {
+            watchdogTimer = loop.loop.timer(afterMilliseconds: watchdog / 4, repeating: true) {
+                [unowned self] in self.giveSign(within: watchdog / 2)
+            }
+        }
         if plan.readSettings != nil { watchSignals(loop.loop, lifecycle) }
     }
 
@@ -77,6 +83,18 @@ final class FrontDoor {
         control?.close()
         control = nil
         signals = []
+        watchdogTimer = nil
+    }
+
+    /// A sign of life for the service manager, while every thread that serves goes round.
+    private func giveSign(within milliseconds: Int64) {
+        let pulses = relay.loopPulses + [relay.writerPulse]
+        guard pulses.allSatisfy({ $0.ageMilliseconds <= milliseconds }) else { return }
+        relay.service.alive(serving)
+    }
+
+    private var serving: String {
+        "listening on \(relay.listening), \(relay.counters.links.now) links"
     }
 
     // MARK: Settings
@@ -87,14 +105,17 @@ final class FrontDoor {
             return .failure(ControlError(.badConfiguration, "This relay has no settings to read anew."))
         }
         let now = Clock.nowSeconds()
+        relay.service.reloading()
         switch readSettings() {
         case .failure(let error):
+            relay.service.ready("\(serving); last reload failed: \(error.message)")
             relay.lastReload = StatusReport.Reload(reloadedAt: now, ok: false, problem: error.message)
             relay.log.error(
                 "reload.failed", ["reason": .text(error.message), "hint": .text(error.hint ?? "")])
             return .failure(ControlError(.badConfiguration, error.message))
         case .success(let fresh):
             apply(fresh.configuration)
+            relay.service.ready(serving)
             relay.lastReload = StatusReport.Reload(reloadedAt: now, ok: true, problem: nil)
             let report = ReloadReport(changed: fresh.changed, needRestart: fresh.needRestart)
             relay.log.notice(

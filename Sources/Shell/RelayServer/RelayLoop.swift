@@ -30,6 +30,7 @@ final class RelayLoop {
     /// Readers whose membership has ended, by the time at which they are cut.
     private var endings: [(at: Int64, number: UInt64, code: LinkErrorCode)] = []
     private var endingTimer: LoopTimer?
+    private var pulseTimer: LoopTimer?
     /// Loop 0: the listener and the control socket.
     var front: FrontDoor?
 
@@ -59,6 +60,11 @@ final class RelayLoop {
         self.link = link
         settings = LinkSettings.relay(link, deadlines: RelayLoop.deadlines(relay.configuration))
         loop.onWake { [unowned self] in self.woken() }
+        if let watchdog = relay.service.watchdogMilliseconds {
+            pulseTimer = loop.timer(afterMilliseconds: watchdog / 4, repeating: true) { [unowned self] in
+                self.relay.loopPulses[self.index].beat()
+            }
+        }
     }
 
     /// For the links that come from now on.

@@ -162,7 +162,19 @@ extension RelayServer {
         }
     }
 
-    static func listen(_ configuration: RelayConfiguration) throws(OperatorError) -> FileDescriptor {
+    /// The socket of the service manager where it opened one, else one of our own.
+    static func listen(
+        _ configuration: RelayConfiguration, mayInherit: Bool
+    ) throws(OperatorError) -> FileDescriptor {
+        if mayInherit {
+            do throws(PosixError) {
+                if let inherited = try Posix.inheritedListener() { return inherited }
+            } catch {
+                throw OperatorError(
+                    .badConfiguration, "cannot listen on \(error.call): \(error.reason)",
+                    hint: "give one ListenStream= of TCP")
+            }
+        }
         do throws(PosixError) {
             return try Posix.listen(tcp: configuration.listen)
         } catch {

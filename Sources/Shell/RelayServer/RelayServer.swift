@@ -38,6 +38,11 @@ package final class RelayServer: Sendable {
         throws(OperatorError)
     {
         Posix.ignoreSIGPIPE()
+        // A relay inside another program leaves that program's service manager alone.
+        let service =
+            readSettings == nil
+            ? ServiceManager()
+            : ServiceManager(environment: { Posix.environment($0) }, processID: Posix.processID)
         let startup = Mailbox<StartupMessage>()
         let authority = Mailbox<AuthorityMessage>()
         let lifecycle = Mailbox<LifecycleMessage>()
@@ -49,7 +54,7 @@ package final class RelayServer: Sendable {
         do throws(OperatorError) {
             let identityPath = configuration.state + "/relay.identity"
             let identity = try RelayServer.loadIdentity(identityPath, log)
-            let socket = try RelayServer.listen(configuration)
+            let socket = try RelayServer.listen(configuration, mayInherit: readSettings != nil)
             guard let listening = Posix.localAddress(socket.raw), let key = PublicKey(raw: identity.publicKey)
             else {
                 throw OperatorError(.internalDefect, "the listening socket has no address")
@@ -57,7 +62,7 @@ package final class RelayServer: Sendable {
             let relay = RelayShared(
                 configuration: configuration, log: log, identityKey: key, identitySecret: identity.identity,
                 listening: listening, authority: authority,
-                connectionsMax: RelayServer.connectionsMax(configuration))
+                connectionsMax: RelayServer.connectionsMax(configuration), service: service)
             self.relay = relay
             if relay.connections.totalMax < configuration.connectionsMax {
                 log.write(
@@ -92,6 +97,7 @@ package final class RelayServer: Sendable {
             authorityThread.join()
             throw error
         }
+        service.ready("listening on \(listening)")
         log.info(
             "relay.ready",
             [
@@ -145,7 +151,10 @@ package final class RelayServer: Sendable {
                 case .stopRequested where !isDraining:
                     isDraining = true
                     relay.log.info("relay.draining", ["links": .count(relay.counters.links.now)])
-                    tell(.drain(milliseconds: relay.configuration.drainSeconds * 1000))
+                    let seconds = relay.configuration.drainSeconds
+                    relay.service.stopping(
+                        "saying goodbye on \(relay.counters.links.now) links", seconds: seconds + 30)
+                    tell(.drain(milliseconds: seconds * 1000))
                 case .stopRequested: tell(.hurry)
                 case .loopDrained: drained += 1
                 }

@@ -26,12 +26,18 @@ final class RelayShared: Sendable {
     let listening: SocketAddress
     let connections: ConnectionCounter
     let startedAt = Clock.nowSeconds()
+    let service: ServiceManager
+    let writerPulse = Pulse()
+    let loopPulses: [Pulse]
 
     init(
         configuration: RelayConfiguration, log: Log, identityKey: PublicKey, identitySecret: Ed25519.KeyPair?,
-        listening: SocketAddress, authority: Mailbox<AuthorityMessage>, connectionsMax: Int
+        listening: SocketAddress, authority: Mailbox<AuthorityMessage>, connectionsMax: Int,
+        service: ServiceManager
     ) {
         settings = Mutex(configuration)
+        self.service = service
+        loopPulses = (0..<configuration.loops).map { _ in Pulse() }
         self.log = log
         self.identityKey = identityKey
         self.identitySecret = identitySecret
