@@ -23,7 +23,7 @@ package struct CommandTable: Sendable {
                 OptionSpec("help", short: "h", "show this help, or that of a command"),
                 OptionSpec("version", "show the version"),
             ]
-        self.commands = commands
+        self.commands = commands + CommandTable.builtIn
         self.fallback = fallback
         self.notes = notes
     }
@@ -193,6 +193,7 @@ package struct CommandTable: Sendable {
                 .usage, "‘\(extra)’ is one word too many",
                 hint: "usage: \(usage(spec)); quote text with spaces")
         }
+        if let text = try builtIn(parsed) { return .help(text) }
         return .run(parsed)
     }
 

@@ -129,16 +129,20 @@ package struct Configuration: Sendable {
 
     /// A file with every option, its help and its default, commented out.
     package static func commentedFile(_ options: [ConfigurationOption]) -> String {
-        var out = ""
+        var out = """
+            ; Every setting with its default. Take the ; away to set one.
+            ; A flag wins over the environment ($ANTENNA_SECTION__KEY), that over this file.
+
+            """
         var section: String?
         for option in options {
             if option.section != section {
-                out += "\(section == nil ? "" : "\n")[\(option.section)]\n"
+                out += "\n[\(option.section)]\n"
                 section = option.section
             }
-            out += "\n; \(option.help)\n; \(option.expectation)"
-            out += option.reloadable ? "\n" : "; needs a restart\n"
-            out += "; \(option.key) = \(option.defaultText)\n"
+            out += "\n; \(option.help)\n; \(option.expectation)\n"
+            out += option.reloadable ? "; a reload is enough\n" : "; needs a restart\n"
+            out += "; \(option.key) =\(option.defaultText.isEmpty ? "" : " ")\(option.defaultText)\n"
         }
         return out
     }

@@ -32,6 +32,8 @@ package enum RelayProgram {
     private static func perform(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
         switch command.name {
         case "config default": output.text(Configuration.commentedFile(RelayOptions.table))
+        case "config manual":
+            output.text(Configuration.manual(RelayOptions.table, name: "antennad.conf", program: "antennad"))
         case "config check": try RelaySettings(command).check(output)
         case "config show": try show(RelaySettings(command).read(), output)
         case "healthcheck": try healthcheck(command, output)
@@ -127,6 +129,9 @@ package enum RelayProgram {
                 CommandSpec(
                     "config default", "Print a settings file with every option, its help and its default",
                     examples: ["antennad config default > antennad.conf"]),
+                CommandSpec(
+                    "config manual", "Print the manual page of the settings file",
+                    examples: ["antennad config manual | man -l -"], hidden: true),
                 CommandSpec(
                     "config check", "Check the settings without touching anything",
                     discussion: "Also: antennad --check-config. Says where it looked for a file.",

@@ -41,8 +41,8 @@ package final class RelayServer: Sendable {
         // A relay inside another program leaves that program's service manager alone.
         let service =
             readSettings == nil
-            ? ServiceManager()
-            : ServiceManager(environment: { Posix.environment($0) }, processID: Posix.processID)
+            ? Supervisor()
+            : Supervisor(environment: { Posix.environment($0) }, processID: Posix.processID)
         let startup = Mailbox<StartupMessage>()
         let authority = Mailbox<AuthorityMessage>()
         let lifecycle = Mailbox<LifecycleMessage>()

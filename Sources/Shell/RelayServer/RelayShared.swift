@@ -26,14 +26,14 @@ final class RelayShared: Sendable {
     let listening: SocketAddress
     let connections: ConnectionCounter
     let startedAt = Clock.nowSeconds()
-    let service: ServiceManager
+    let service: Supervisor
     let writerPulse = Pulse()
     let loopPulses: [Pulse]
 
     init(
         configuration: RelayConfiguration, log: Log, identityKey: PublicKey, identitySecret: Ed25519.KeyPair?,
         listening: SocketAddress, authority: Mailbox<AuthorityMessage>, connectionsMax: Int,
-        service: ServiceManager
+        service: Supervisor
     ) {
         settings = Mutex(configuration)
         self.service = service

@@ -4,7 +4,7 @@ internal import Synchronization
 /// What the relay tells the service manager that started it; nothing where there is none.
 ///
 /// Source: sd_notify(3), sd_watchdog_enabled(3). Thread: any.
-final class ServiceManager: Sendable {
+final class Supervisor: Sendable {
     private let socket: String?
     /// How long the manager waits for a sign of life; nil: it does not.
     let watchdogMilliseconds: Int64?
@@ -38,7 +38,7 @@ final class ServiceManager: Sendable {
 
     private func send(_ lines: [String]) {
         guard let socket else { return }
-        // A manager that does not listen is no reason to stop serving; a missed sign of life it notices itself.
+        // One that does not listen is no reason to stop serving; a missed sign of life it notices itself.
         try? Posix.sendDatagram(Array(lines.joined(separator: "\n").utf8), toUnix: socket)
     }
 }
