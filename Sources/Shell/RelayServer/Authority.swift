@@ -191,8 +191,8 @@ final class Authority {
         flush()
     }
 
-    /// What drops much does so in several transactions, and its room is given back after each: on a volume that
-    /// is nearly full the write-ahead log must not grow by all of it at once.
+    /// What drops much does so in several transactions, and its room is given back after each: on a volume
+    /// that is nearly full the write-ahead log must not grow by all of it at once.
     private func answer(_ reference: ControlReference, _ command: LedgerCommand, _ reply: LedgerReply) {
         var reply = reply
         if case .pruned(var sum) = reply {

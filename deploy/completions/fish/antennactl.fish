@@ -8,7 +8,7 @@ function __antennactl_line
             continue
         end
         switch $word
-            case --state --socket --timeout --limit --after --reason
+            case --state --socket --timeout --limit --after --reason --keep
                 set skip yes
             case '-*'
             case '*'
@@ -52,6 +52,7 @@ complete -c antennactl -n '__antennactl_in "backup"' -F
 complete -c antennactl -n '__antennactl_in "reject"' -l reason -x -d 'told to the owner (default not_accepted)'
 complete -c antennactl -n '__antennactl_in "audit"' -l limit -x -d 'the most rows (default 100)'
 complete -c antennactl -n '__antennactl_in "leave"' -l reason -x -d 'kept in the audit'
+complete -c antennactl -n '__antennactl_in "prune"' -l keep -x -d 'leave only so many of the newest messages'
 complete -c antennactl -l state -r -F -d 'the relay\'s state directory'
 complete -c antennactl -l socket -r -F -d 'the relay\'s control socket, instead of the one in its state directory'
 complete -c antennactl -l timeout -x -d 'give up after this long (default 10; 3600 for backup)'
