@@ -64,6 +64,7 @@ def test_the_pages_name_every_command_and_setting():
     ("antennactl", ["--state", "/tmp", "rel"], ["relay", "reload"]),
     ("antennactl", ["leave", "#news", "--rea"], ["--reason"]),
     ("antennactl", ["status", "--js"], ["--json"]),
+    ("antennactl", ["completions", "z"], ["zsh"]),
     ("antennad", ["config", ""], ["check", "default", "show"]),
     ("antennad", ["--check"], ["--check-config"]),
     ("antenna", ["channel", "cr"], ["create"]),

@@ -102,6 +102,7 @@ extension CommandTable {
             let words = next(after: beginning).map(\.word).joined(separator: " ")
             out += "        '\(beginning.joined(separator: " "))') words='\(words)' ;;\n"
         }
+        out += "        completions) words='bash zsh fish' ;;\n"
         out += "    esac\n    case $line in\n"
         for (name, spec) in names {
             let files = takesFile(spec) ? "; files=yes" : ""

@@ -37,8 +37,8 @@ extension LinkSession {
     private func controlAnswered(_ reply: LedgerReply) {
         guard case .asking(.control(let side, let signature)) = stage, let link else { return }
         guard case .control(let view) = reply else {
-            // Nothing is kept of the channel but the refusal, and no record came along to prove an owner by: the
-            // answer is the same.
+            // Nothing is kept of the channel but the refusal, and no record came along to prove an owner by:
+            // the answer is the same.
             if case .refused(.channelRejected) = reply { return reject(.rejoinRejected) }
             return refuse(reply.refusalCode)
         }
