@@ -124,8 +124,9 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// As many connections as are wanted and as the limit of descriptors lets in; raises that where it can. With
-    /// few descriptors half are kept for the relay itself, so that its operator and its database have theirs.
+    /// As many connections as are wanted and as the limit of descriptors lets in; raises that where it can.
+    /// With few descriptors half are kept for the relay itself, so that its operator and its database have
+    /// theirs.
     static func connectionsMax(_ configuration: RelayConfiguration) -> Int {
         let wanted = configuration.connectionsMax
         let descriptors = Posix.raiseDescriptorLimit(to: UInt64(wanted + ownDescriptors))

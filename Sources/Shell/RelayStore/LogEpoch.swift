@@ -13,8 +13,8 @@ import SodiumCrypto
 enum LogEpoch {
     /// Checks the marks, renews them, and answers the epoch in force (8 bytes).
     ///
-    /// On a full volume nothing can be renewed, and a relay that does not start serves nobody: then `isKept` is
-    /// false, and `keep` has to be called when there is room.
+    /// On a full volume nothing can be renewed, and a relay that does not start serves nobody: then `isKept`
+    /// is false, and `keep` has to be called when there is room.
     static func settle(
         _ database: Database, in directory: StateDirectory
     ) throws -> (epoch: [UInt8], isKept: Bool) {
