@@ -11,6 +11,9 @@ extension CommandTable {
             examples: ["antenna manual 1 | man -l -"], hidden: true),
     ]
 
+    /// Whether every program has this command, and carries it out from its table alone.
+    package static func isBuiltIn(_ name: String) -> Bool { builtIn.contains { $0.name == name } }
+
     /// The text that one of these commands prints; nil for any other command.
     func builtIn(_ command: ParsedCommand) throws(OperatorError) -> String? {
         let word = command.argument(0) ?? ""
