@@ -40,6 +40,48 @@ struct RelayRuleTests {
         #expect(try await alice.client.link(to: "news").contains("%2C") == false)
     }
 
+    @Test("an owner whose message a relay refuses for good has a record without it when the call returns")
+    func refusedWhilePublishing() async throws {
+        let relays = [try TestRelay(), try TestRelay()]
+        let alice = try await Person("alice")
+        let creation = try await alice.create("news", on: relays)
+        #expect(creation.link.contains("%2C"))
+        relays[0].operate("leave", "#news")
+        #expect(try await alice.client.publish("one", to: "news").acceptedCount == 1)
+        #expect(try await alice.client.link(to: "news").contains("%2C") == false)
+        // The other relay has the record already: who joins now sees one relay.
+        await alice.client.shutdown()
+        let bob = try await Person("bob")
+        #expect(try await bob.client.join(link: creation.link).relays.count == 1)
+    }
+
+    @Test("a record that the last run owed is made by the next one")
+    func owedRecord() async throws {
+        let relays = [try TestRelay(), try TestRelay()]
+        let alice = try await Person("alice")
+        let creation = try await alice.create("news", on: relays)
+        relays[0].operate("leave", "#news")
+        await alice.client.shutdown()
+        // Another run learns of it and ends at once, before it could make the record.
+        let hasty = try alice.another()
+        let events = hasty.events
+        async let _ = try? hasty.synchronize("news")
+        _ = try await events.first { event in
+            if case .groupRelayUpdated(_, _, let relay) = event, relay.status == .rejected {
+                true
+            } else {
+                nil
+            }
+        }
+        await hasty.shutdown()
+        let next = try alice.another()
+        _ = try await next.synchronize()
+        #expect(try await next.link(to: "news").contains("%2C") == false)
+        await next.shutdown()
+        let bob = try await Person("bob")
+        #expect(try await bob.client.join(link: creation.link).relays.count == 1)
+    }
+
     @Test("an owner who was away finds the refusal on coming back")
     func rejectWhileAway() async throws {
         let relays = [try TestRelay(), try TestRelay()]

@@ -45,6 +45,11 @@ extension ChannelRuntime {
         return made != nil
     }
 
+    /// Whether the record lists the relays that it should, as an owner sees it.
+    var recordFits: Bool {
+        !isOwner || relayRows().compactMap(Self.recordRelay) == record.content.relays
+    }
+
     private static func recordRelay(_ row: StoredChannelRelay) -> ChannelRecord.Relay? {
         guard row.relay.isPublishable, let member = MemberID(bytes: row.memberID),
             let key = row.relayKey.flatMap({ PublicKey(raw: $0) }),

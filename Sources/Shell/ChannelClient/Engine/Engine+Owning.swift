@@ -1,6 +1,7 @@
 internal import ChannelWire
 internal import ClientCore
 internal import ClientStore
+internal import LibeventLoop
 internal import SodiumCrypto
 
 /// What owners do: create channels, rule their relays, change and delete them.
@@ -204,8 +205,11 @@ extension Engine {
             guard mustTell else {
                 try attempt { try store.deleteChannelRelay(row.id) }
                 runtime.reconcile()
-                return reply.succeed([RelayOutcome(relay: name, result: .active)])
+                return tellRecord(of: runtime, milliseconds: milliseconds) {
+                    reply.succeed([RelayOutcome(relay: name, result: .active)])
+                }
             }
+            let began = loop.nowMonotonicMilliseconds
             let session = runtime.session(row)
             var demand: RelaySession.Demand? = session.demandControl()
             let failures = session.control.failureCount
@@ -235,7 +239,10 @@ extension Engine {
                     _ = demand
                     self.background { try self.store.deleteChannelRelay(row.id) }
                     runtime.reconcile()
-                    reply.succeed([RelayOutcome(relay: name, result: outcome)])
+                    let remaining = milliseconds - (self.loop.nowMonotonicMilliseconds - began)
+                    self.tellRecord(of: runtime, milliseconds: max(0, remaining)) {
+                        reply.succeed([RelayOutcome(relay: name, result: outcome)])
+                    }
                 }
                 return true
             }

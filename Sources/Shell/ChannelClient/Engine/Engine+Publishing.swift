@@ -1,6 +1,7 @@
 internal import ChannelWire
 internal import ClientCore
 internal import ClientStore
+internal import LibeventLoop
 internal import SodiumCrypto
 
 /// Publishing and the outbox.
@@ -119,13 +120,20 @@ extension Engine {
             params, messageID: messageID, element: element, isSigned: isSigned, rows, in: runtime)
         runtime.tellOwn(params, event: event)
         let sending = Sending(runtime: runtime, rows: rows)
+        let version = runtime.record.version
+        let began = loop.nowMonotonicMilliseconds
         runtime.reconcile()
         wait(milliseconds: milliseconds) { [weak self] expired in
             guard let self else { return true }
             let receipt = self.receipt(event: event, messageID: messageID, in: runtime)
             guard expired || sending.isSettled(receipt) else { return false }
-            self.later { sending.end() }
-            reply.finish(Self.outcome(receipt, minimumRelays: minimumRelays))
+            // A relay that refused for good is out of the record; the others hear of that before we go.
+            let isTold = expired || (runtime.recordTimer == nil && runtime.record.version == version)
+            let remaining = milliseconds - (self.loop.nowMonotonicMilliseconds - began)
+            self.tellRecord(of: runtime, milliseconds: isTold ? 0 : remaining) {
+                sending.end()
+                reply.finish(Self.outcome(receipt, minimumRelays: minimumRelays))
+            }
             return true
         }
     }

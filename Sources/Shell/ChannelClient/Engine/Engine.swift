@@ -209,6 +209,8 @@ final class Engine {
         let runtime = try ChannelRuntime(engine: self, stored: stored)
         channels[id] = runtime
         runtime.reconcile()
+        // The last run may have ended between a relay's leaving and the record that says so.
+        if options.background != .none, runtime.isCurrent, !runtime.recordFits { runtime.scheduleRecord() }
         return runtime
     }
 
