@@ -185,8 +185,7 @@ extension ChannelRuntime {
             } else if listed != nil {
                 // It is back, or it is another member now: a new beginning.
                 engine.background { try engine.store.deleteChannelRelay(row.id) }
-            } else if row.relay.takesMessages {
-                change(row.id) { $0.removedByOwner() }
+            } else if row.relay.takesMessages, change(row.id, { $0.removedByOwner() }) == .changed {
                 note("The relay \(row.name) no longer serves this channel.")
             }
         }

@@ -29,6 +29,8 @@ final class ChannelRuntime {
     var forcesNextRecord = false
     /// What was said of a relay's records already, so that it is said once.
     var reportedRecords: Set<String> = []
+    /// What the relays say that say the own membership is over.
+    var denials: [Int64: LinkErrorCode] = [:]
     /// Streams that read this channel.
     var followerCount = 0 { didSet { reconcile() } }
 
@@ -163,7 +165,8 @@ final class ChannelRuntime {
 
     // MARK: The record
 
-    /// Takes the record as it is in the store now: another process may have written a newer one.
+    /// Takes the record as it is in the store now: another process may have written a newer one, and the
+    /// relays' rows with it.
     func reloadRecord() {
         guard let stored = engine.background({ try engine.store.channel(id: id) }) ?? nil else { return }
         state = stored.state
@@ -172,6 +175,10 @@ final class ChannelRuntime {
         else { return }
         record = newer
         engine.emit(.recordUpdated(channel: localName, version: newer.version))
+        engine.later { [weak self] in
+            guard let self else { return }
+            if self.isOwner { self.reconcile() } else { self.followRecord() }
+        }
     }
 
     /// Keeps a record that verifies and is newer; the caller has checked that.

@@ -148,7 +148,10 @@ extension Engine {
         followTimer = loop.timer(afterMilliseconds: Self.foreignWritesMilliseconds) { [weak self] in
             guard let self else { return }
             self.followTimer = nil
-            for follower in self.followers.values { self.pump(follower) }
+            for follower in self.followers.values {
+                follower.runtime.reloadRecord()
+                self.pump(follower)
+            }
             self.watchForeignWrites()
         }
     }
