@@ -8,7 +8,7 @@ from harness import BIN, environment, run
 
 COMMANDS = [
     ["profile"], ["passphrase"], ["relay", "add"], ["relay", "test"], ["relay", "list"], ["relay", "remove"], ["channel", "create"],
-    ["channel", "list"], ["channel", "set"], ["channel", "delete"], ["channels"], ["relays"], ["link"], ["join"],
+    ["channel", "list"], ["channel", "set"], ["channel", "delete"], ["channel", "forget"], ["channels"], ["relays"], ["link"], ["join"],
     ["leave"], ["members"], ["remove"], ["post"], ["edit"], ["delete"], ["follow"], ["history"], ["outbox"],
     ["outbox", "discard"], ["sync"],
 ]

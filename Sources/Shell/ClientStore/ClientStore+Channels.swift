@@ -45,12 +45,32 @@ extension ClientStore {
 
     /// Stores a new channel under its display name, or the display name with the first free suffix.
     ///
+    /// `again` is the row of a membership that has ended: it becomes the new one, and keeps its name and its
+    /// messages; its relays begin anew.
     /// Returns: nil where the channel is in this home already.
     package func insertChannel(
-        channelID: [UInt8], displayName: String, role: String, rootSecret: SecretBytes?, memberID: [UInt8],
+        again: Int64? = nil, channelID: [UInt8], displayName: String, role: String, rootSecret: SecretBytes?,
+        memberID: [UInt8],
         memberName: String, memberSecret: SecretBytes, record: [UInt8], recordVersion: Int64, now: Int64
     ) throws(ClientStoreError) -> StoredChannel? {
         try write { () throws(ClientStoreError) -> StoredChannel? in
+            if let again {
+                let changed = try run(
+                    """
+                    UPDATE channel SET role = ?, state = 'current', member_id = ?, member_name = ?,
+                        member_secret = ?, created_at = ?
+                    WHERE id = ? AND channel_id = ? AND state <> 'current' AND root_secret IS NULL
+                    """,
+                    [
+                        .text(role), .blob(memberID), .text(memberName),
+                        .blob(vault.seal(memberSecret, channelID: channelID)), .integer(now),
+                        .integer(again), .blob(channelID),
+                    ])
+                guard changed > 0 else { return nil }
+                try run("DELETE FROM channel_relay WHERE channel = ?", [.integer(again)])
+                _ = try storeRecord(again, version: recordVersion, bytes: record)
+                return try channel(id: again)
+            }
             guard try channel(channelID: channelID) == nil else { return nil }
             let taken = Set(try query("SELECT local_name FROM channel") { $0.text(0) })
             let name = ChannelNaming.localName(for: displayName, taken: taken)

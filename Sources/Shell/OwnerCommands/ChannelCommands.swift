@@ -37,7 +37,7 @@ enum ChannelCommands {
         }
         let rows = channels.map { channel in
             [
-                Present.name(channel.name), channel.isCurrent ? channel.role.rawValue : "left",
+                Present.name(channel.name), channel.ending?.rawValue ?? channel.role.rawValue,
                 String(channel.memberCount),
                 channel.lastMessageAt.map { TimeText.readable(seconds: $0) } ?? "-",
                 channel.description,
@@ -78,6 +78,15 @@ enum ChannelCommands {
         return try await session.publishing("telling the relays", headline: "\(shown) is deleted") {
             try await session.client.deleteChannel(channel.id, timeout: session.timeout)
         }
+    }
+
+    static func forget(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
+        let channel = try await session.client.channel(named: command.arguments[0])
+        try await session.client.forgetChannel(channel.id)
+        session.output.answer(
+            ["forgotten": .string(channel.name)],
+            ["\(Present.name(channel.name)) is not in this home any more"])
+        return .ok
     }
 
     static func relays(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {

@@ -146,6 +146,7 @@ package enum OwnerProgram {
         case "channel list": .local(ChannelCommands.list)
         case "channel set": .network(ChannelCommands.set)
         case "channel delete": .network(ChannelCommands.delete)
+        case "channel forget": .local(ChannelCommands.forget)
         case "relays": .network(ChannelCommands.relays)
         case "link": .local(ChannelCommands.link)
         case "join": .network(ChannelCommands.join)

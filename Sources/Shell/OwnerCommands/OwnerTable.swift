@@ -88,6 +88,10 @@ package enum OwnerTable {
             options: [OptionSpec("yes", short: "y", "do not ask")],
             examples: ["antenna channel delete '#news' --yes"]),
         CommandSpec(
+            "channel forget",
+            "take a channel that was left, or that ended, out of this home with its messages",
+            arguments: [channel], examples: ["antenna channel forget '#news'"]),
+        CommandSpec(
             "relays", "show the relays of a channel and where they stand, add or remove them",
             discussion: "Statuses: new invited accepted acknowledgedRoster active inactive rejected.\n"
                 + "A relay that is listed, in whatever status, has to be removed before it can be added.",
@@ -98,7 +102,8 @@ package enum OwnerTable {
                 OptionSpec("offline", "show what is known here, without asking the relays (for 5 s at most)"),
             ],
             examples: [
-                "antenna relays '#news'", "antenna relays '#news' --add other", "antenna relays '#news' --offline",
+                "antenna relays '#news'", "antenna relays '#news' --add other",
+                "antenna relays '#news' --offline",
             ]),
         CommandSpec(
             "link", "show the link that readers join with", arguments: [channel],

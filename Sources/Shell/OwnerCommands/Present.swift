@@ -11,6 +11,7 @@ package enum Present {
             "displayName": .string(channel.displayName),
             "description": .string(channel.description), "role": .string(channel.role.rawValue),
             "memberId": .string(channel.memberID), "current": .bool(channel.isCurrent),
+            "ending": .optional(channel.ending?.rawValue),
             "memberCount": .integer(channel.memberCount), "recordVersion": .integer(channel.recordVersion),
             "signMessages": .bool(channel.signMessages), "createdAt": .integer(channel.createdAt),
             "lastMessageAt": .optional(channel.lastMessageAt),

@@ -98,10 +98,17 @@ final class Session: Sendable {
         let members = try await waiting("asking for the members") {
             try await self.members(of: channel, limit: 100_000).members
         }
-        if members.contains(where: { $0.id == typed }) { return typed }
-        let byName = members.filter { $0.name == typed }
-        let found = byName.isEmpty && typed.count >= 4 ? members.filter { $0.id.hasPrefix(typed) } : byName
+        let exact = members.filter { $0.id == typed }
+        let byName = exact.isEmpty ? members.filter { $0.name == typed } : exact
+        let fitting = byName.isEmpty && typed.count >= 4 ? members.filter { $0.id.hasPrefix(typed) } : byName
+        // Who left or was removed is still listed; whoever has the name now is meant.
+        let found = fitting.filter { !Self.former.contains($0.status) }
         if found.count == 1, let only = found.first { return only.id }
+        if found.isEmpty, let former = fitting.first {
+            throw OperatorError(
+                .wrongState, "‘\(typed)’ is not in the channel any more (\(former.status))",
+                hint: "antenna members CHANNEL shows who is")
+        }
         guard found.isEmpty else {
             throw OperatorError(
                 .ambiguous, "‘\(typed)’ fits \(found.count) members",
@@ -110,4 +117,7 @@ final class Session: Sendable {
         throw OperatorError(
             .notFound, "there is no member ‘\(typed)’", hint: "antenna members CHANNEL shows the ids")
     }
+
+    /// What members are whose membership is over.
+    private static let former: Set<String> = ["left", "removed", "deleted"]
 }

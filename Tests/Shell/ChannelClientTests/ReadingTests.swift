@@ -108,6 +108,53 @@ struct ReadingTests {
         #expect(try await bob.client.channels().isEmpty)
     }
 
+    @Test("a member who was removed while away learns it from the relays, and may join again")
+    func removedWhileAway() async throws {
+        let relays = [try TestRelay(), try TestRelay()]
+        let alice = try await Person("alice")
+        let creation = try await alice.create("news", on: relays)
+        _ = try await alice.client.publish("before", to: "news")
+        let bob = try await Person("bob")
+        let joined = try await bob.client.join(link: creation.link)
+        _ = try await alice.client.removeMember(joined.channel.memberID, from: "news")
+
+        // One relay's word is not enough: the other one might say something else.
+        relays[0].stop()
+        _ = try await bob.client.synchronize()
+        #expect(try await bob.client.channel(named: "news").isCurrent)
+        try relays[0].start()
+        _ = try await bob.client.synchronize()
+        #expect(try await bob.client.channel(named: "news").ending == .removed)
+        let items = try await bob.client.follow("news").items(1)
+        #expect(items.isEmpty)
+
+        let again = try await bob.client.join(link: creation.link)
+        #expect(again.channel.name == "news" && again.channel.isCurrent)
+        #expect(again.channel.memberID != joined.channel.memberID)
+        _ = try await alice.client.publish("after", to: "news")
+        _ = try await bob.client.synchronize()
+        #expect(try await bob.client.messages(in: "news").map(\.text) == ["before", "after"])
+    }
+
+    @Test("a reader who left may come back, and a return that fails changes nothing")
+    func comingBack() async throws {
+        let relay = try TestRelay()
+        let alice = try await Person("alice")
+        let creation = try await alice.create("news", on: [relay])
+        _ = try await alice.client.publish("before", to: "news")
+        let bob = try await Person("bob")
+        _ = try await bob.client.join(link: creation.link)
+        _ = try await bob.client.leave("news")
+        relay.stop()
+        await #expect(throws: ChannelClientError.self) { try await bob.client.join(link: creation.link) }
+        #expect(try await bob.client.channel(named: "news").ending == .left)
+        #expect(try await bob.client.messages(in: "news").map(\.text) == ["before"])
+        try relay.start()
+        #expect(try await bob.client.join(link: creation.link).channel.name == "news")
+        await #expect(throws: ChannelClientError.self) { try await bob.client.join(link: creation.link) }
+        #expect(try await bob.client.messages(in: "news").map(\.text) == ["before"])
+    }
+
     @Test("a reader leaves; a sole owner cannot")
     func leaving() async throws {
         let relay = try TestRelay()

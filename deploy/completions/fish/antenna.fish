@@ -51,6 +51,7 @@ complete -c antenna -n '__antenna_at "channel"' -a create -d 'create a channel a
 complete -c antenna -n '__antenna_at "channel"' -a list -d 'show the channels of this home'
 complete -c antenna -n '__antenna_at "channel"' -a set -d 'change a channel\'s name or description'
 complete -c antenna -n '__antenna_at "channel"' -a delete -d 'delete a channel for everybody'
+complete -c antenna -n '__antenna_at "channel"' -a forget -d 'take a channel that was left, or that ended, out of this home with its messages'
 complete -c antenna -n '__antenna_at "outbox"' -a discard -d 'give up on a message that relays refused'
 complete -c antenna -n '__antenna_in "channel create"' -l relay -x -d 'a relay of the address book to carry it'
 complete -c antenna -n '__antenna_in "channel create"' -l description -x -d 'what it is about'

@@ -40,6 +40,11 @@ public struct MemberRole: RawRepresentable, Hashable, Sendable, CustomStringConv
     public var description: String { rawValue }
 }
 
+/// How a membership came to its end: by oneself, by an owner or moderator, or with the channel.
+public enum ChannelEnding: String, Sendable, CaseIterable, Codable {
+    case left, removed, deleted
+}
+
 /// One channel of this home.
 public struct Channel: Equatable, Sendable {
     /// The channel id: base64url with padding of SHA-256(root key).
@@ -54,8 +59,8 @@ public struct Channel: Equatable, Sendable {
     public let role: MemberRole
     /// The own member id, base64url.
     public let memberID: String
-    /// Whether the membership goes on; false after leave, removal or deletion of the channel.
-    public let isCurrent: Bool
+    /// How the membership ended; nil while it goes on.
+    public let ending: ChannelEnding?
     /// Members without relays as the owner published it; owners count.
     public let memberCount: Int64
     /// The version of the highest record seen.
@@ -67,6 +72,8 @@ public struct Channel: Equatable, Sendable {
     /// The time of the last message; nil when there is none.
     public let lastMessageAt: Int64?
 
+    /// Whether the membership goes on; false after leave, removal or deletion of the channel.
+    public var isCurrent: Bool { ending == nil }
     /// Whether the own, current role is owner.
     public var isOwner: Bool { role == .owner && isCurrent }
 
@@ -74,7 +81,8 @@ public struct Channel: Equatable, Sendable {
     public init(
         id: String, name: String, displayName: String, description: String, role: MemberRole,
         memberID: String,
-        isCurrent: Bool, memberCount: Int64, recordVersion: Int64, signMessages: Bool, createdAt: Int64,
+        ending: ChannelEnding?, memberCount: Int64, recordVersion: Int64, signMessages: Bool,
+        createdAt: Int64,
         lastMessageAt: Int64?
     ) {
         self.id = id
@@ -83,7 +91,7 @@ public struct Channel: Equatable, Sendable {
         self.description = description
         self.role = role
         self.memberID = memberID
-        self.isCurrent = isCurrent
+        self.ending = ending
         self.memberCount = memberCount
         self.recordVersion = recordVersion
         self.signMessages = signMessages

@@ -192,6 +192,20 @@ extension ChannelRuntime {
         engine.emit(.memberLeft(channel: localName, memberID: member.text))
     }
 
+    /// A relay says that the own membership is over, without a proof of it.
+    ///
+    /// One relay's word could be a lie, so the membership ends here once every relay of the channel says so.
+    func membershipDenied(by relayID: Int64, _ code: LinkErrorCode) {
+        denials[relayID] = code
+        let serving = relayRows().filter { $0.relay.status == .active }
+        guard isCurrent, !isOwner, serving.allSatisfy({ denials[$0.id] != nil }) else { return }
+        if denials.values.contains(.channelDeleted) {
+            end(.deleted, "The channel was deleted by an owner.")
+        } else {
+            end(.removed, "An owner removed this membership.")
+        }
+    }
+
     /// The own membership is over.
     private func end(_ state: ChannelState, _ reason: String) {
         guard isCurrent else { return }

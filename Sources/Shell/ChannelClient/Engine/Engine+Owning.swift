@@ -298,11 +298,16 @@ extension Engine {
         forget(runtime)
     }
 
+    /// Ends what runs for a channel.
+    func drop(_ id: Int64) {
+        guard let runtime = channels.removeValue(forKey: id) else { return }
+        runtime.shutdown()
+        for (ticket, follower) in followers where follower.runtime === runtime { endFollow(ticket) }
+    }
+
     /// Removes a channel from the home.
     func forget(_ runtime: ChannelRuntime) {
-        runtime.shutdown()
-        for (id, follower) in followers where follower.runtime === runtime { endFollow(id) }
-        channels[runtime.id] = nil
+        drop(runtime.id)
         background { try store.deleteChannel(runtime.id) }
     }
 

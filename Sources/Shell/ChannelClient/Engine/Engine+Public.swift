@@ -18,7 +18,7 @@ extension Engine {
             displayName: profile?.displayName ?? stored.localName,
             description: profile?.shortDescription ?? profile?.description ?? "",
             role: .init(rawValue: stored.role), memberID: Base64URL.encode(stored.memberID),
-            isCurrent: stored.state == .current, memberCount: content?.memberCount ?? 0,
+            ending: ChannelEnding(rawValue: stored.state.rawValue), memberCount: content?.memberCount ?? 0,
             recordVersion: stored.recordVersion, signMessages: profile?.signsMessages ?? false,
             createdAt: stored.createdAt, lastMessageAt: lastMessageAt)
     }

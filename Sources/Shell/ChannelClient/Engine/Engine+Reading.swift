@@ -83,7 +83,9 @@ extension Engine {
         let began = loop.nowMonotonicMilliseconds
         do throws(ChannelClientError) {
             let (channel, _) = try Self.channelLink(link)
-            if let known = try attempt({ try store.channel(channelID: channel.bytes) }) {
+            if let known = try attempt({ try store.channel(channelID: channel.bytes) }),
+                known.state == .current || known.role == Role.owner.text
+            {
                 throw .init(
                     .alreadyMember,
                     "This home is in that channel as \(ChannelNaming.quoted(known.localName)).")
@@ -95,25 +97,30 @@ extension Engine {
         fetchRecord(link: link, milliseconds: milliseconds) { [weak self] result in
             guard let self else { return }
             do throws(ChannelClientError) {
-                let runtime = try self.enter(try result.get(), as: name)
+                let record = try result.get()
+                let known = try self.attempt { try self.store.channel(channelID: record.channel.bytes) }
+                let runtime = try self.enter(record, as: name, again: known)
                 let remaining = milliseconds - (self.loop.nowMonotonicMilliseconds - began)
-                self.waitForJoin(runtime, milliseconds: max(1, remaining), reply)
+                self.waitForJoin(runtime, before: known?.state, milliseconds: max(1, remaining), reply)
             } catch {
                 reply.fail(error)
             }
         }
     }
 
-    private func enter(_ record: VerifiedRecord, as name: String) throws(ChannelClientError)
-        -> ChannelRuntime
-    {
+    /// `again`: the row of a membership that has ended; what was read then stays.
+    private func enter(
+        _ record: VerifiedRecord, as name: String, again: StoredChannel?
+    ) throws(ChannelClientError) -> ChannelRuntime {
         guard !record.content.relays.isEmpty else { throw .init(.noRelays, "No relay carries this channel.") }
         let keys = Ed25519.KeyPair.generate()
         let displayName =
             DisplayName.problem(record.profile.displayName) == nil ? record.profile.displayName : "channel"
+        if let again { drop(again.id) }
         let stored = try attempt {
             try store.insertChannel(
-                channelID: record.channel.bytes, displayName: displayName, role: Role.observer.text,
+                again: again?.id, channelID: record.channel.bytes, displayName: displayName,
+                role: Role.observer.text,
                 rootSecret: nil,
                 memberID: MemberID.fresh().bytes, memberName: name, memberSecret: keys.seed,
                 record: record.bytes,
@@ -125,7 +132,10 @@ extension Engine {
         return runtime
     }
 
-    private func waitForJoin(_ runtime: ChannelRuntime, milliseconds: Int64, _ reply: Reply<JoinReport>) {
+    /// `before`: how an earlier membership ended, which a join that fails leaves as it was.
+    private func waitForJoin(
+        _ runtime: ChannelRuntime, before: ChannelState?, milliseconds: Int64, _ reply: Reply<JoinReport>
+    ) {
         let rows = runtime.relayRows()
         let sessions = rows.map { runtime.session($0) }
         let failures = sessions.map(\.member.failureCount)
@@ -146,7 +156,7 @@ extension Engine {
                 demands = []
                 _ = demands
                 guard outcomes.contains(where: { $0.result == .active }) else {
-                    self.forget(runtime)
+                    if let before { runtime.setState(before) } else { self.forget(runtime) }
                     let isRefused = outcomes.allSatisfy {
                         if case .rejected = $0.result { true } else { false }
                     }

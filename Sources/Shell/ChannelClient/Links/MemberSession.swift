@@ -130,8 +130,10 @@ final class MemberSession: RelayConnectionUser {
         guard let code = failure.code.flatMap({ LinkErrorCode(rawValue: $0) }) else { return }
         if runtime.isOwner {
             if code == .channelInactive { runtime.relayStoppedCarrying(relayID) }
-        } else if code == .memberRemoved || !runtime.isCurrent {
-            runtime.dropOutbox(relayID, code)
+        } else {
+            if code == .memberRemoved || !runtime.isCurrent { runtime.dropOutbox(relayID, code) }
+            guard code == .memberRemoved || code == .channelDeleted else { return }
+            engine.later { [weak runtime, relayID] in runtime?.membershipDenied(by: relayID, code) }
         }
     }
 
@@ -204,6 +206,7 @@ final class MemberSession: RelayConnectionUser {
         head = attached.head
         connection.succeeded()
         runtime.setRelayError(relayID, nil)
+        runtime.denials[relayID] = nil
         link.forgetHandshakeHash()
         switch cursor.attached(epoch: attached.epoch, resumeAfter: attached.resumeAfter) {
         case .started, .resumed: break

@@ -1,0 +1,73 @@
+"""How a membership ends, and how somebody comes back."""
+
+import pytest
+
+
+def test_who_was_removed_while_away_learns_it_and_may_come_back(world):
+    first, second = world.relay("first"), world.relay("second")
+    alice, bob = world.person("alice"), world.person("bob")
+    alice.know(first, second)
+    link = alice.create("news", first, second)["link"]
+    alice.post("#news", "before")
+    bob("join", link)
+    alice("remove", "#news", "bob")
+
+    bob("sync", code=None)
+    assert [row["ending"] for row in bob.json("channels")["channels"]] == ["removed"]
+    assert "removed" in bob("channels").out
+    # A reader of the stream is told, and the stream ends by itself.
+    assert bob("follow", "#news", "--last", "1", "--timeout", "20").out.endswith(
+        "-- An owner removed this membership.\n")
+    assert bob("leave", "#news", code=77).out == ""
+
+    assert bob("join", link).out.startswith("joined #news\n")
+    alice.post("#news", "after")
+    bob("sync")
+    assert bob.texts("#news") == ["before", "after"]
+    # The name is that of one member who is in the channel and of one who is not.
+    alice("remove", "#news", "bob")
+    again = alice("remove", "#news", "bob", code=64)
+    assert again.err.count("\n") == 1 and "removed" in again.err
+
+
+def test_a_channel_that_ended_can_be_forgotten(world):
+    relay = world.relay("home")
+    alice, bob = world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("join", alice.create("news", relay)["link"])
+    assert "#news" in bob("channel", "forget", "#news", code=77).err
+    bob("leave", "#news")
+    bob("channel", "forget", "#news")
+    assert bob.json("channels")["channels"] == []
+
+
+def test_a_channel_that_was_deleted_while_away_is_found_deleted(world):
+    relay = world.relay("home")
+    alice, bob = world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("join", alice.create("news", relay)["link"])
+    alice("channel", "delete", "#news", "--yes")
+    bob("sync", code=None)
+    assert [row["ending"] for row in bob.json("channels")["channels"]] == ["deleted"]
+
+
+@pytest.mark.parametrize("stays", [0, 1])
+def test_two_programs_follow_on_one_home(world, stays):
+    first, second = world.relay("first"), world.relay("second")
+    alice, bob = world.person("alice"), world.person("bob")
+    alice.know(first, second)
+    bob("join", alice.create("news", first, second)["link"])
+    both = [world.follow(bob, "#news").connected(2), world.follow(bob, "#news").connected(2)]
+    alice.post("#news", "one")
+    for number in range(2):
+        alice("relays", "#news", "--remove", "first")
+        alice("relays", "#news", "--add", "first")
+        alice.post("#news", f"two {number}")
+    for following in both:
+        following.wait_texts("one", "two 0", "two 1")
+    # Each of them still hears the relay that came back, alone and where no other relay delivers.
+    assert both.pop(1 - stays).stop() == 0
+    second.kill()
+    alice.post("#news", "three", code=2)
+    both[0].wait_texts("one", "two 0", "two 1", "three")
+    assert not [note for note in both[0].notes if "SQLite" in note]
