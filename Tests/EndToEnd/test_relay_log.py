@@ -84,3 +84,14 @@ def test_an_operator_who_asks_for_addresses_gets_them(world):
     relay = world.relay("home", ANTENNA_LOG__LEVEL="debug", ANTENNA_LOG__ADDRESSES="yes")
     garbage(relay.port, b"nothing of ours")
     until(lambda: PEER in relay.log_text, what="the address in the log")
+
+
+def test_nothing_on_the_disk_of_a_relay_holds_an_address(world):
+    relay = world.relay("home")
+    forbidden = lively(world, relay)
+    files = {path.name: path.read_bytes() for path in relay.state.rglob("*") if path.is_file()}
+    database = b"".join(files.values())
+    assert b"roses are white" in database, "what was published is there, so the search finds things"
+    packed = socket.inet_aton(PEER)
+    assert [name for name, data in files.items() if PEER.encode() in data or packed in data] == []
+    assert forbidden["a message id"]

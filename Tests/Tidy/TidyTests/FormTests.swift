@@ -119,6 +119,24 @@ func expectNone(_ findings: [String]) {
         }
     }
 
+    @Test("every test that the threat model names is there")
+    func threatModel() throws {
+        let page = try #require(Tree.markdown.first { $0.path == "docs/THREAT_MODEL.md" })
+        let tests = Tree.textFiles.filter { $0.path.hasPrefix("Tests/") }.map(\.text).joined()
+        let name = try NSRegularExpression(pattern: #"`(test_\w+)`|“([^”]+ [^”]+)”"#)
+        var count = 0
+        for match in name.matches(in: page.text, range: NSRange(page.text.startIndex..., in: page.text)) {
+            if let range = Range(match.range(at: 1), in: page.text) {
+                #expect(tests.contains("def \(page.text[range])("), "\(page.text[range])")
+            } else if let range = Range(match.range(at: 2), in: page.text) {
+                let text = page.text[range]
+                #expect(tests.contains("\"\(text)\"") || tests.contains("`\(text)`"), "\(text)")
+            }
+            count += 1
+        }
+        #expect(count > 80)
+    }
+
     @Test("a script can be run as it lies there")
     func scripts() {
         let scripts = Tree.textFiles.filter { $0.path.hasPrefix("scripts/") || $0.path == ".ci/run" }
