@@ -73,6 +73,17 @@ def test_an_operator_at_a_terminal_sees_the_address_as_a_picture_too(world):
     assert "█" not in relay.ctl("address").out
 
 
+def test_an_operator_who_types_no_command_is_told_what_to_type(world):
+    relay = world.relay("home")
+    asked = Terminal([BIN / "antennactl", "--state", relay.state], relay.env)
+    asked.wait_for("help lists the commands, quit ends")
+    asked.type("/channels\n")
+    asked.wait_for("no channels")
+    asked.type("quit\n")
+    assert asked.end() == 0
+    assert "help lists" not in relay.ctl(input="channels\n").err
+
+
 def test_the_demonstration_typed_by_hand():
     shown = Terminal([ROOT / "scripts/run"], {**environment("/tmp"), "ANTENNA_CONFIGURATION": "debug"}, cwd=ROOT)
     shown.wait_for("Type a line", 100)

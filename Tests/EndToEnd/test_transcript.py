@@ -20,7 +20,7 @@ def test_the_whole_transcript(world):
     link = alice("link", "#news").out.strip()
     assert link == made["link"] and link.startswith("https://127.0.0.1/c#")
     drawn = alice("link", "#news", "--qr").out
-    assert drawn.startswith(link) and "█" in drawn
+    assert drawn.startswith(link) and "█" in drawn and drawn.endswith("\n")
 
     joined = bob.json("join", link)
     assert joined["channel"]["name"] == "news" and all(r["result"] == "active" for r in joined["relays"])
@@ -35,9 +35,10 @@ def test_the_whole_transcript(world):
     following.wait_texts("hello", "from a pipe\nwith two lines")
 
     message = posted["messageId"]
-    alice("edit", "#news", message[:10], "hello again")
+    edited = alice("edit", "#news", message[:10], "hello again")
+    assert edited.out.startswith(f"message {message} is changed\n")
     assert following.wait_kind("edited")["message"]["text"] == "hello again"
-    alice("delete", "#news", message)
+    assert alice("delete", "#news", message).out.startswith(f"message {message} is deleted\n")
     assert following.wait_kind("deleted")["message"]["id"] == message
     alice("delete", "#news", message, code=64)
 
@@ -138,6 +139,9 @@ def test_following_from_somewhere(world):
     position = following.items[3]["position"]
     rest = world.follow(bob, "#news", "--after", str(position), "--count", "1", "--timeout", "30")
     rest.wait_texts("number 4")
+    for start in ("10m", "1h", "2d"):
+        recent = world.follow(bob, "#news", "--since", start, "--count", "5", "--timeout", "30")
+        recent.wait_texts(*[f"number {n}" for n in range(5)])
     everything = world.follow(bob, "#news", "--since", "2020-01-01")
     everything.wait_texts(*[f"number {n}" for n in range(5)])
     assert everything.stop() == 0
@@ -145,3 +149,39 @@ def test_following_from_somewhere(world):
     assert late.error["name"] == "timeout"
     page = bob.json("history", "#news", "--limit", "2", "--before", ids[3])["messages"]
     assert [m["text"] for m in page] == ["number 1", "number 2"]
+
+
+def test_a_person_reads_a_changed_message_once(world):
+    relay, alice, bob = world.relay("home"), world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("join", alice.create("news", relay)["link"])
+    message = alice.post("#news", "helo")["messageId"]
+    alice("edit", "#news", message, "hello")
+    bob("sync")
+    shown = bob("follow", "#news", "--last", "1", "--count", "1", "--timeout", "20").out
+    assert shown.count("alice: hello") == 1 and "edited" in shown
+    alice("edit", "#news", message, "hello!")
+    alice.post("#news", "end")
+    bob("sync")
+    shown = bob("follow", "#news", "--last", "2", "--count", "2", "--timeout", "20").out.splitlines()
+    assert [line.split(": ")[1].split("  (")[0] for line in shown] == ["hello!", "end"]
+
+
+def test_a_renamed_channel_is_shown_with_both_names(world):
+    relay, alice, bob = world.relay("home"), world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("join", alice.create("news", relay)["link"])
+    alice("channel", "set", "#news", "--name", "old news")
+    bob("sync")
+    for person in (alice, bob):
+        assert "#news (now called old news)" in person("channels").out
+        assert person("history", "#'old news'").code == 0
+
+
+def test_former_members_are_counted_apart(world):
+    relay, alice, bob = world.relay("home"), world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("join", alice.create("news", relay)["link"])
+    bob("leave", "#news")
+    assert relay.ctl("members", "#news").out.endswith("1 member, 1 who is not any more\n")
+    assert alice("members", "#news").out.endswith("1 member, 1 who is not any more\n")

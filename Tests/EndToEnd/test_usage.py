@@ -113,6 +113,10 @@ def test_json_in_success(place):
     (["leave", "#nowhere"], 64, "unknown-channel"), (["leave", "#news"], 64, "sole-owner"),
     (["members", "#nowhere"], 64, "unknown-channel"), (["remove", "#news", "nobody"], 64, "not-found"),
     (["post", "#nowhere", "x"], 64, "unknown-channel"), (["post", "#news"], 64, "missing-argument"),
+    (["post", "#news", ""], 64, "missing-argument"), (["post", "#news", "x", "--min-relays", "2"], 64, "too-few-relays"),
+    (["post", "#news", "x", "--min-relays", "0"], 64, "bad-value"), (["edit", "#news", "{message}", ""], 64, "missing-argument"),
+    (["delete", "#news", "{message:.3}"], 64, "bad-value"), (["outbox", "discard", "#news", "{message}"], 64, "wrong-state"),
+    (["channel", "forget", "#news"], 77, "not-permitted"),
     (["post", "#news", "{long}"], 64, "message-too-large"),
     (["edit", "#news", "zzzz", "x"], 64, "not-found"), (["delete", "#news", "zz"], 64, "not-found"),
     (["follow", "#nowhere"], 64, "unknown-channel"), (["follow", "#news", "--since", "lately"], 64, "bad-value"),
@@ -120,7 +124,8 @@ def test_json_in_success(place):
     (["outbox", "discard", "#news", "zzzz"], 64, "not-found"), (["profile", "two\nlines"], 64, "invalid-name"),
 ])
 def test_json_in_failure(place, words, code, name):
-    fill = {"{address}": place.relay.address, "{link}": place.link, "{long}": "x" * 16000}
+    fill = {"{address}": place.relay.address, "{link}": place.link, "{long}": "x" * 16000,
+            "{message}": place.message, "{message:.3}": place.message[:3]}
     failed = place.alice(*[fill.get(word, word) for word in words], "--json", code=code)
     assert failed.error["name"] == name and failed.error["exitCode"] == code, failed
     assert isinstance(failed.error["number"], int) and failed.error["message"]
@@ -133,6 +138,18 @@ def test_a_subscriber_may_not_do_what_owners_do(place):
                   ["delete", "#news", place.message]):
         failed = place.bob(*words, "--json", code=77)
         assert failed.error["name"] in ("not-owner", "not-permitted"), failed
+
+
+def test_a_text_that_no_relay_takes_is_not_published(place):
+    refused = place.alice.json("post", "#news", input="half\0 a line", code=64)
+    assert refused["error"]["name"] == "invalid-text"
+    assert place.alice.json("outbox")["outbox"] == [] and "half" not in "".join(place.alice.texts("#news"))
+
+
+@pytest.mark.parametrize("program", ["antenna", "antennactl", "antennad"])
+def test_the_version_is_told_to_programs_too(shared_world, program):
+    shown = run([BIN / program, "--version", "--json"], env=environment(shared_world.path))
+    assert shown.code == 0 and shown.json["program"] == program and shown.json["version"]
 
 
 def test_nobody_there(place, shared_world):

@@ -60,6 +60,11 @@ package struct CommandTable: Sendable {
             throw unknownOption(word, globals + (fallback?.options ?? []))
         }
         if plain.isEmpty {
+            if let last = words.last, let option = globalOption(last), option.value != nil,
+                !CommandTable.hasValueAttached(last)
+            {
+                throw missingValue(option)
+            }
             throw OperatorError(.usage, "no command given", hint: "\(program) --help lists the commands")
         }
         throw unknownCommand(Array(plain))
@@ -145,7 +150,7 @@ package struct CommandTable: Sendable {
                 continue
             }
             guard let option = CommandTable.option(word, options) else {
-                problem = problem ?? unknownOption(word, options)
+                problem = problem ?? unknownOption(word, options, mayBeText: !spec.arguments.isEmpty)
                 continue
             }
             var given: String?
@@ -156,11 +161,7 @@ package struct CommandTable: Sendable {
             }
             if option.value != nil, given == nil {
                 guard index < words.count else {
-                    problem =
-                        problem
-                        ?? OperatorError(
-                            .missingArgument, "--\(option.name) needs a value",
-                            hint: "--\(option.name) \(option.value ?? ""): \(option.help)")
+                    problem = problem ?? missingValue(option)
                     continue
                 }
                 given = words[index]
@@ -197,21 +198,31 @@ package struct CommandTable: Sendable {
         return .run(parsed)
     }
 
-    private func unknownOption(_ word: String, _ options: [OptionSpec]) -> OperatorError {
+    private func missingValue(_ option: OptionSpec) -> OperatorError {
+        OperatorError(
+            .missingArgument, "--\(option.name) needs a value",
+            hint: "--\(option.name) \(option.value ?? ""): \(option.help)")
+    }
+
+    private func unknownOption(
+        _ word: String, _ options: [OptionSpec], mayBeText: Bool = false
+    ) -> OperatorError {
         let shown = String(word.prefix(while: { $0 != "=" }))
         let near = NearestMatch.find(shown, in: options.map { "--\($0.name)" })
         return OperatorError(
             .unknownOption,
             "there is no option \(TerminalText.escaped(TerminalText.cut(shown, bytesMax: 64)))",
-            hint: near.map { "did you mean \($0)?" } ?? "\(program) COMMAND --help lists the options")
+            hint: near.map { "did you mean \($0)?" }
+                ?? "\(program) COMMAND --help lists the options"
+                + (mayBeText ? "; what begins with - and is none stands after --" : ""))
     }
 
     private func unknownCommand(_ words: [String]) -> OperatorError {
         let names = commands.filter { !$0.hidden }.map(\.name)
         // `channel crate` means a command of the group; a group alone lists its commands.
-        let group = commands.filter { !$0.hidden && $0.path.count > 1 && $0.path[0] == words[0] }
-        if !group.isEmpty {
-            let rest = group.map { $0.path.dropFirst().joined(separator: " ") }
+        let rest = commands.filter { !$0.hidden }.flatMap { [$0.path] + $0.aliases }
+            .filter { $0.count > 1 && $0[0] == words[0] }.map { $0.dropFirst().joined(separator: " ") }
+        if !rest.isEmpty {
             guard words.count > 1 else {
                 return OperatorError(
                     .usage, "‘\(words[0])’ needs one word more",

@@ -65,9 +65,10 @@ package struct Output: Sendable {
         }
         return safe.map { row in
             var line = ""
-            for (column, cell) in row.enumerated() {
+            let shown = row.lastIndex { !$0.isEmpty }.map { row[...$0] } ?? []
+            for (column, cell) in shown.enumerated() {
                 line += cell
-                guard column < row.count - 1, column < widths.count else { continue }
+                guard column < shown.count - 1, column < widths.count else { continue }
                 line += String(repeating: " ", count: widths[column] - TerminalText.columns(cell) + 2)
             }
             return line

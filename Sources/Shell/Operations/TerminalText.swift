@@ -3,14 +3,15 @@ package enum TerminalText {
     /// Replaces what a terminal would obey by visible escapes.
     ///
     /// **Shape** C0, DEL, C1, line and paragraph separators and the bidirectional controls become `\n`, `\t`
-    /// or `\u{hex}`. A backslash stays as it is: the result is for reading, not for parsing.
+    /// or `\u{hex}`; a text of several lines keeps its newlines and tabs. A backslash stays as it is: the
+    /// result is for reading, not for parsing.
     package static func escaped(_ text: String, keepingNewlines: Bool = false) -> String {
         guard text.unicodeScalars.contains(where: { isHostile($0.value) }) else { return text }
         var out = ""
         out.reserveCapacity(text.utf8.count + 16)
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            case 0x0A where keepingNewlines: out.unicodeScalars.append(scalar)
+            case 0x0A where keepingNewlines, 0x09 where keepingNewlines: out.unicodeScalars.append(scalar)
             case 0x0A: out += "\\n"
             case 0x0D: out += "\\r"
             case 0x09: out += "\\t"

@@ -24,6 +24,18 @@ package enum TimeText {
         }
     }
 
+    /// Seconds from `30s`, `10m`, `2h` or `7d`; nil when it is none of these.
+    package static func parseAge(_ text: String) -> Int64? {
+        guard let unit = text.last, let count = digits(text.dropLast()) else { return nil }
+        switch unit {
+        case "s": return count
+        case "m": return count * 60
+        case "h": return count * 3600
+        case "d": return count * 86_400
+        default: return nil
+        }
+    }
+
     /// Seconds since 1970 from `2026-07-14`, `2026-07-14T09:30`, `2026-07-14 09:30:05` (UTC, `Z` allowed) or
     /// a plain number of seconds; nil when it is none of these.
     package static func parse(_ text: String) -> Int64? {

@@ -27,7 +27,10 @@ package enum OperatorProgram {
         do throws(OperatorError) {
             switch try OperatorTable.table.parse(arguments) {
             case .help(let text): output.text(text)
-            case .version: output.text(Version.line(program: "antennactl") + "\n")
+            case .version:
+                output.answer(
+                    ["program": "antennactl", "version": .string(Version.number)],
+                    [Version.line(program: "antennactl")])
             case .run(let command): try perform(command, output)
             }
             return .ok

@@ -31,6 +31,7 @@ struct OperatorSession {
     func run(_ input: () -> String?) -> ExitCode {
         let talks = Console.inputIsTerminal && Console.isTerminal(.error)
         var last = ExitCode.ok
+        if talks { Console.write("help lists the commands, quit ends\n", to: .error) }
         while true {
             if talks { Console.write("> ", to: .error) }
             guard let line = input() else { break }

@@ -30,7 +30,7 @@ package enum OperatorText {
         case .reload(let report): reload(report)
         case .backup(let report): ["\(report.file): \(size(report.fileBytes)), whole and checked"]
         case .prune(let report):
-            ["\(report.messages) messages (\(size(report.messageBytes))) dropped"]
+            ["\(count(report.messages, "message")) (\(size(report.messageBytes))) dropped"]
         case .version(let report):
             ["relay: antenna \(report.antenna) (libevent \(report.libevent), SQLite \(report.sqlite))"]
         }
@@ -49,8 +49,8 @@ package enum OperatorText {
             "channels: \(channels.serving) serving, \(channels.inactive) inactive, "
                 + "\(channels.rejected) rejected",
             "links: \(links.total) of \(links.limit) (\(links.owners) owners, \(links.members) members)",
-            "stored: \(storage.messages) messages (\(size(storage.messageBytes))), "
-                + "\(storage.subscribers) subscribers, database \(size(storage.databaseBytes))"
+            "stored: \(count(storage.messages, "message")) (\(size(storage.messageBytes))), "
+                + "\(count(storage.subscribers, "member")), database \(size(storage.databaseBytes))"
                 + (storage.full ? ", full: publishes are refused" : ""),
             "since the start: \(counters.published) published, \(counters.delivered) delivered, "
                 + "\(counters.accepted) links accepted, \(counters.refused) refused, "
@@ -73,7 +73,7 @@ package enum OperatorText {
     private static func channels(_ report: ChannelsReport) -> [String] {
         guard !report.channels.isEmpty else { return ["no channels"] }
         var lines = Output.table(
-            ["channel", "status", "subscribers", "attached", "messages", "size"],
+            ["channel", "status", "members", "attached", "messages", "size"],
             report.channels.map { row in
                 [
                     row.name, row.rejection == nil ? row.status : "[\(row.status)]", String(row.subscribers),
@@ -97,7 +97,10 @@ package enum OperatorText {
             report.members.map { row in
                 [row.id, row.role, row.status, TimeText.readable(seconds: row.joinedAt), row.name]
             })
-        lines.append("\(report.members.count) of \(report.total)")
+        let former = report.members.count { $0.status == "left" || $0.status == "removed" }
+        lines.append(
+            (report.more ? "\(report.members.count) of " : "") + count(report.total, "member")
+                + (former > 0 ? ", \(former) who \(former == 1 ? "is" : "are") not any more" : ""))
         if report.more, let last = report.members.last { lines.append("more with --after \(last.id)") }
         return lines
     }
@@ -124,6 +127,11 @@ package enum OperatorText {
                     row.detail ?? "",
                 ]
             })
+    }
+
+    /// `1 message`, `2 messages`.
+    private static func count(_ number: Int64, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
     }
 
     /// `512 B`, `1.5 KiB`, `20 MiB`.

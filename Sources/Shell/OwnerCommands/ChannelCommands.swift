@@ -37,16 +37,23 @@ enum ChannelCommands {
         }
         let rows = channels.map { channel in
             [
-                Present.name(channel.name), channel.ending?.rawValue ?? channel.role.rawValue,
-                String(channel.memberCount),
+                shown(channel), channel.ending?.rawValue ?? channel.role.rawValue,
                 channel.lastMessageAt.map { TimeText.readable(seconds: $0) } ?? "-",
                 channel.description,
             ]
         }
         session.output.answer(
             ["channels": .array(channels.map(Present.json))],
-            Output.table(["CHANNEL", "ROLE", "MEMBERS", "LAST MESSAGE", "DESCRIPTION"], rows))
+            Output.table(["CHANNEL", "ROLE", "LAST MESSAGE", "DESCRIPTION"], rows))
         return .ok
+    }
+
+    /// A channel that its owner renamed keeps the name it has in this home; both are told.
+    private static func shown(_ channel: Channel) -> String {
+        let isSame =
+            channel.displayName == channel.name || channel.name.hasPrefix("\(channel.displayName)_")
+        let name = Present.name(channel.name)
+        return isSame ? name : "\(name) (now called \(channel.displayName))"
     }
 
     static func set(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
@@ -118,7 +125,7 @@ enum ChannelCommands {
         var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
         if !(added + removed).isEmpty { document.append(("outcomes", .array(outcomes.map(Present.json)))) }
         var lines = Present.columns(
-            outcomes.map { Present.row($0, done: removed.isEmpty ? "active" : "told") })
+            outcomes.map { Present.row($0, done: removed.isEmpty ? "active" : "knows that it is removed") })
         if !removed.isEmpty { lines = removed.map { "relay \(TerminalText.escaped($0)) removed" } + lines }
         if added.isEmpty, removed.isEmpty {
             let rows = relays.map { relay in
@@ -147,7 +154,7 @@ enum ChannelCommands {
         session.output.answer(["link": .string(link)], [link])
         if command.has("qr"), !session.output.json {
             if let code = QRCode.terminal(link) {
-                session.output.text(code)
+                session.output.text(code + "\n")
             } else {
                 session.output.note("antenna: the link is too long for a QR code")
             }

@@ -31,6 +31,7 @@ package enum ClientFailure {
         case .messageDeleted: 527
         case .messageTooLarge: 528
         case .unknownMember: 529
+        case .invalidText: 530
         case .notOwner: 540
         case .notPermitted: 541
         case .soleOwner: 542
@@ -56,7 +57,6 @@ package enum ClientFailure {
         case .unknownRelay: "antenna relay list shows the names; antenna relay add NAME ADDRESS adds one"
         case .unknownChannel: "antenna channels shows the names"
         case .ambiguousChannel: "antenna channels --json shows the ids, which are accepted too"
-        case .relayAlreadyListed: "antenna relays CHANNEL shows it; --remove it first"
         case .relayNotListed: "antenna relays CHANNEL shows the names"
         case .unknownMessage: "antenna history CHANNEL shows the ids"
         case .unknownMember: "antenna members CHANNEL shows the ids"
@@ -70,6 +70,8 @@ package enum ClientFailure {
     package static func exitCode(_ error: ChannelClientError) -> ExitCode {
         switch error.code {
         case .notOwner, .notPermitted, .permissionDenied: .permission
+        // More were asked for than there are: nothing was published.
+        case .tooFewRelays where error.receipt == nil: .usage
         // Fewer than asked for, but nobody at all is no partial success.
         case .tooFewRelays: (error.receipt?.acceptedCount ?? 0) > 0 ? .partial : .unavailable
         default: ExitCode(rawValue: error.exitStatus) ?? .unexpected

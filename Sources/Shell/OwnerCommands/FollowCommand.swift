@@ -27,6 +27,8 @@ enum FollowCommand {
         }
     }
 
+    private static let toldMax = 1000
+
     private enum Ending { case countReached, streamEnded, outputClosed }
 
     static func run(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
@@ -37,8 +39,10 @@ enum FollowCommand {
         defer { notes.cancel() }
         let reader = Task {
             var gate = gate
+            var told: [String: String] = [:]
             var left = count ?? Int.max
             for try await item in session.client.follow(channel.id, since: start) where gate.lets(item) {
+                if !session.output.json, isTold(item, &told) { continue }
                 guard session.output.item(Present.json(item), Present.line(item)) else {
                     return Ending.outputClosed
                 }
@@ -59,10 +63,21 @@ enum FollowCommand {
         let ending = try await reader.value
         if ending == .streamEnded, let count, reader.isCancelled, session.timeoutWasGiven {
             throw OperatorError(
-                .timeout, "fewer than \(count) messages came in \(session.timeout)",
+                .timeout,
+                "fewer messages than \(count) came within \(session.timeoutText)",
                 hint: "give a longer --timeout")
         }
         return .ok
+    }
+
+    /// Whether a person has read this already: what was changed before it was shown is shown as it is now.
+    private static func isTold(_ item: FollowItem, _ told: inout [String: String]) -> Bool {
+        switch item.kind {
+        case .message(let message) where message.edited, .edited(let message):
+            if told.count > Self.toldMax { told = [:] }
+            return told.updateValue(message.text, forKey: message.id) == message.text
+        default: return false
+        }
     }
 
     private static func begin(
@@ -79,12 +94,16 @@ enum FollowCommand {
         }
         guard let since = command.value("since") else { return (.now, .open) }
         if let time = TimeText.parse(since) { return (.beginning, .atTime(time)) }
+        if let age = TimeText.parseAge(since) {
+            return (.beginning, .atTime(Console.nowMilliseconds / 1000 - age))
+        }
         do {
             return (.beginning, .afterMessage(try await session.messageID(since, in: channel.id)))
         } catch let error as OperatorError where error.number == OperatorError.Kind.notFound.rawValue {
             throw OperatorError(
                 .badValue, "--since cannot be ‘\(TerminalText.cut(since, bytesMax: 64))’",
-                hint: "give a time (2026-07-14, 2026-07-14T09:30, seconds since 1970; UTC) or a message id")
+                hint: "give a time (2026-07-14, 2026-07-14T09:30, seconds since 1970; UTC), "
+                    + "an age (30s, 10m, 2h, 7d) or a message id")
         }
     }
 

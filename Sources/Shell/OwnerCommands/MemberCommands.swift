@@ -15,7 +15,11 @@ enum MemberCommands {
             ]
         }
         var lines = Output.table(["MEMBER", "NAME", "ROLE", "STATUS", "SINCE"], rows)
-        lines.append("\(found.total) in all\(found.more ? "; --limit shows more" : "")")
+        let former = found.members.count { Session.former.contains($0.status) }
+        lines.append(
+            (found.total == 1 ? "1 member" : "\(found.total) members")
+                + (former > 0 ? ", \(former) who \(former == 1 ? "is" : "are") not any more" : "")
+                + (found.more ? "; --limit shows more" : ""))
         session.output.answer(
             [
                 "members": .array(found.members.map(Present.json)), "total": .integer(found.total),

@@ -4,7 +4,7 @@ internal import Operations
 /// `post`, `edit`, `delete`, `history`.
 enum MessageCommands {
     static func post(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
-        let minimum = try command.integer("min-relays", in: 0...16) ?? 0
+        let minimum = try command.integer("min-relays", in: 1...16) ?? 0
         let text = try text(command.argument(1), "antenna post CHANNEL TEXT")
         return try await session.publishing("waiting for the relays", minimum: minimum) {
             try await session.client.publish(
@@ -14,21 +14,25 @@ enum MessageCommands {
     }
 
     static func edit(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
-        let minimum = try command.integer("min-relays", in: 0...16) ?? 0
+        let minimum = try command.integer("min-relays", in: 1...16) ?? 0
         let channel = command.arguments[0]
         let id = try await session.messageID(command.arguments[1], in: channel)
         let text = try text(command.argument(2), "antenna edit CHANNEL MESSAGE TEXT")
-        return try await session.publishing("waiting for the relays", minimum: minimum) {
+        return try await session.publishing(
+            "waiting for the relays", minimum: minimum, headline: "message \(id) is changed"
+        ) {
             try await session.client.edit(
                 id, in: channel, to: text, minimumRelays: minimum, timeout: session.timeout)
         }
     }
 
     static func delete(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
-        let minimum = try command.integer("min-relays", in: 0...16) ?? 0
+        let minimum = try command.integer("min-relays", in: 1...16) ?? 0
         let channel = command.arguments[0]
         let id = try await session.messageID(command.arguments[1], in: channel)
-        return try await session.publishing("waiting for the relays", minimum: minimum) {
+        return try await session.publishing(
+            "waiting for the relays", minimum: minimum, headline: "message \(id) is deleted"
+        ) {
             try await session.client.deleteMessage(
                 id, in: channel, minimumRelays: minimum, timeout: session.timeout)
         }
@@ -61,12 +65,12 @@ enum MessageCommands {
 
     /// The text given, or standard input to its end without the last newline.
     private static func text(_ given: String?, _ usage: String) throws(OperatorError) -> String {
-        if let given, given != "-" { return given }
+        if let given, given != "-", !given.isEmpty { return given }
         if given == nil, Console.inputIsTerminal {
             Console.write("the message, ended by Ctrl-D:\n", to: .error)
         }
         var text = ""
-        while let line = readLine(strippingNewline: false) {
+        while given?.isEmpty != true, let line = readLine(strippingNewline: false) {
             text += line
             // Far beyond what fits into a message; the library names the limit.
             if text.utf8.count > 1 << 20 { break }

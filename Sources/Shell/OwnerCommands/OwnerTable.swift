@@ -161,14 +161,15 @@ package enum OwnerTable {
             arguments: [channel],
             options: [
                 OptionSpec(
-                    "since", value: "TIME|MESSAGE",
-                    "begin with what came at or after a time, or after a message"),
+                    "since", value: "TIME|AGE|MESSAGE",
+                    "begin with what came at or after a time, in the last 10m, 2h, 7d, or after a message"),
                 OptionSpec("after", value: "POSITION", "begin after a position, as --json prints them"),
                 OptionSpec("last", value: "N", "begin with the last N messages that are stored here"),
                 OptionSpec("count", value: "N", "end after N messages"),
             ],
             examples: [
-                "antenna follow '#news'", "antenna follow '#news' --since 2026-07-14T09:30 --json",
+                "antenna follow '#news'", "antenna follow '#news' --since 2h",
+                "antenna follow '#news' --since 2026-07-14T09:30 --json",
                 "antenna follow '#news' --count 1 --timeout 60",
             ]),
         CommandSpec(

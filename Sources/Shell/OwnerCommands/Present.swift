@@ -117,6 +117,7 @@ package enum Present {
         case .signedNoKey: marks += ", author's key unknown"
         case .verified, .unsigned: break
         }
+        if message.own, message.relays.isEmpty { marks += ", on no relay" }
         let author = TerminalText.escaped(message.authorName)
         return
             "\(TimeText.readable(seconds: message.time)) \(author): \(text)  (\(shortID(message.id))\(marks))"
@@ -186,7 +187,10 @@ package enum Present {
         case .gap(let gap):
             let relay = TerminalText.escaped(gap.relay)
             if gap.reason == .epoch { return "-- \(relay) started a new log; earlier positions are gone" }
-            return "-- \(relay) does not have \(gap.from) to \(gap.to): \(gap.reason.rawValue)"
+            let numbers =
+                gap.from == gap.to
+                ? "number \(gap.from) of its log is" : "numbers \(gap.from) to \(gap.to) of its log are"
+            return "-- \(relay): \(numbers) gone (\(gap.reason.rawValue))"
         case .disagreement(let found):
             return "!! \(TerminalText.escaped(found.relay)): \(TerminalText.escaped(found.detail))"
         case .notice(let text): return "-- \(TerminalText.escaped(text))"

@@ -18,6 +18,14 @@ final class Session: Sendable {
         self.timeoutWasGiven = timeoutWasGiven
     }
 
+    /// `3 s`, `0.25 s`.
+    var timeoutText: String {
+        let (seconds, rest) = timeout.components
+        let milliseconds = rest / 1_000_000_000_000_000
+        return milliseconds == 0
+            ? "\(seconds) s" : "\(Double(seconds * 1000 + milliseconds) / 1000) s"
+    }
+
     /// Runs a long wait with a line on a terminal that says what is waited for.
     func waiting<Result>(_ what: String, _ body: () async throws -> Result) async throws -> Result {
         let ticker = Task { [progress] in
@@ -73,9 +81,13 @@ final class Session: Sendable {
                 .notFound, "no message of \(Present.name(ChannelName.parse(channel))) begins with ‘\(typed)’",
                 hint: "antenna history CHANNEL shows the ids")
         }
+        guard typed.count >= 4 else {
+            throw OperatorError(
+                .badValue, "‘\(typed)’ is too short to name a message", hint: "give four characters or more")
+        }
         throw OperatorError(
             .ambiguous, "‘\(typed)’ is the beginning of \(found.count) message ids",
-            hint: typed.count < 4 ? "give four characters or more" : "give more of the id")
+            hint: "give more of the id")
     }
 
     /// All members, page after page, up to a limit.
@@ -119,5 +131,5 @@ final class Session: Sendable {
     }
 
     /// What members are whose membership is over.
-    private static let former: Set<String> = ["left", "removed", "deleted"]
+    static let former: Set<String> = ["left", "removed", "deleted"]
 }

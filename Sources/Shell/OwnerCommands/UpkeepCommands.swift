@@ -32,6 +32,17 @@ enum UpkeepCommands {
     static func discard(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {
         let channel = command.arguments[0]
         let id = try await session.messageID(command.arguments[1], in: channel)
+        let name = try await session.client.channel(named: channel).name
+        let rows = try await session.client.outbox().filter { $0.messageID == id && $0.channel == name }
+        guard !rows.isEmpty else {
+            throw OperatorError(
+                .wrongState, "message \(id) is not in the outbox", hint: "antenna outbox shows what is")
+        }
+        guard command.has("pending") || rows.contains(where: { $0.state == "refused" }) else {
+            throw OperatorError(
+                .wrongState, "no relay has refused message \(id) yet",
+                hint: "--pending gives up on it all the same")
+        }
         try await session.client.discardOutbox(id, in: channel, pending: command.has("pending"))
         session.output.answer(["discarded": .string(id)], ["message \(id) taken out of the outbox"])
         return .ok

@@ -17,10 +17,16 @@ package enum RelayProgram {
             case .help(let text): output.text(text)
             case .version:
                 let versions = RelayVersions.report
-                output.text(
-                    Version.line(
-                        program: "antennad",
-                        parts: ["libevent \(versions.libevent)", "SQLite \(versions.sqlite)"]) + "\n")
+                output.answer(
+                    [
+                        "program": "antennad", "version": .string(Version.number),
+                        "libevent": .string(versions.libevent), "sqlite": .string(versions.sqlite),
+                    ],
+                    [
+                        Version.line(
+                            program: "antennad",
+                            parts: ["libevent \(versions.libevent)", "SQLite \(versions.sqlite)"])
+                    ])
             case .run(let command): try perform(command, output)
             }
             return ExitCode.ok.rawValue

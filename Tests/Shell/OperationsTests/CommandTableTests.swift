@@ -85,6 +85,12 @@ import Testing
             (["post", "#news", "--json=yes"], .badValue, nil),
             (["--home", "a", "--home", "b", "post", "#news"], .usage, "give it once"),
             ([], .usage, "antenna --help lists the commands"),
+            (["--home"], .missingArgument, "--home DIR: where"),
+            (
+                ["post", "#news", "-zz"], .unknownOption,
+                "antenna COMMAND --help lists the options; what begins with - and is none stands after --"
+            ),
+            (["group"], .usage, "one of: allow"),
             (["zzzzzz"], .unknownCommand, "antenna --help lists the commands"),
         ] as [([String], OperatorError.Kind, String?)])
     func wrongUsage(words: [String], kind: OperatorError.Kind, hint: String?) {

@@ -48,6 +48,7 @@ import Testing
             ["NAME", "STATUS"], [["a", "active"], ["日本", "new"], ["x\u{1B}[2J", "left"]])
         #expect(lines == ["NAME        STATUS", "a           active", "日本        new", "x\\u{1b}[2J  left"])
         #expect(Output.table(["NAME"], []).isEmpty)
+        #expect(Output.table(["A", "B"], [["x", ""], ["y", "z"]]) == ["A  B", "x", "y  z"])
     }
 
     @Test("error numbers and names are unique", arguments: [OperatorError.Kind.allCases])

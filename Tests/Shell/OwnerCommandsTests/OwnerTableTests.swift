@@ -43,7 +43,7 @@ import Testing
             (.notOwner, .permission), (.unknownChannel, .usage), (.homeTooNew, .badData),
             (.homeBusy, .temporary),
             (.homeNotWritable, .cannotCreate), (.unreachable, .unavailable), (.relayAddress, .usage),
-            (.tooFewRelays, .unavailable),
+            (.tooFewRelays, .usage),
         ] as [(ChannelClientError.Code, ExitCode)])
     func exitCodes(code: ChannelClientError.Code, exit: ExitCode) {
         #expect(ClientFailure.exitCode(ChannelClientError(code, "x")) == exit)
@@ -101,13 +101,13 @@ import Testing
     func hostileMessage() {
         let message = Message(
             channel: "news", id: "QWJjZGVmZ2hp", author: nil, authorName: "e\u{1B}[2Jve\n",
-            text: "one\ntwo\u{202E}\u{7}",
+            text: "one\ttab\ntwo\u{202E}\u{7}",
             contentType: "text", time: 0, edited: true, deleted: false, signature: .signatureMissing,
             own: false,
             relays: [])
         #expect(
             Present.line(message)
-                == "1970-01-01 00:00:00 e\\u{1b}[2Jve\\n: one\n    two\\u{202e}\\u{7}  (QWJjZGVmZ2, edited, NOT SIGNED)"
+                == "1970-01-01 00:00:00 e\\u{1b}[2Jve\\n: one\ttab\n    two\\u{202e}\\u{7}  (QWJjZGVmZ2, edited, NOT SIGNED)"
         )
     }
 }

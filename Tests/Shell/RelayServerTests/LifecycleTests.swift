@@ -131,9 +131,10 @@ struct LifecycleTests {
             guard case .joined = try client.next() else { throw TestFailure() }
             client.close()
         }
-        #expect(relay.operate("members", "#news").output.hasSuffix("61 of 61\n"))
+        #expect(relay.operate("members", "#news").output.hasSuffix("\n61 members\n"))
         #expect(
-            relay.operate("members", "#news", "--limit", "55").output.contains("55 of 61\nmore with --after ")
+            relay.operate("members", "#news", "--limit", "55").output.contains(
+                "55 of 61 members\nmore with --after ")
         )
         #expect(relay.operate("members", "#nothing").code == .usage)
     }

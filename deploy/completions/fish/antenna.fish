@@ -66,7 +66,7 @@ complete -c antenna -n '__antenna_in "history"' -l before -x -d 'those before th
 complete -c antenna -n '__antenna_in "history"' -l local -d 'only what is stored here'
 complete -c antenna -n '__antenna_in "members"' -l limit -x -d 'at most so many (default 200)'
 complete -c antenna -n '__antenna_in "delete"' -l min-relays -x -d 'succeed (exit 0) as soon as N relays have it'
-complete -c antenna -n '__antenna_in "follow"' -l since -x -d 'begin with what came at or after a time, or after a message'
+complete -c antenna -n '__antenna_in "follow"' -l since -x -d 'begin with what came at or after a time, in the last 10m, 2h, 7d, or after a message'
 complete -c antenna -n '__antenna_in "follow"' -l after -x -d 'begin after a position, as --json prints them'
 complete -c antenna -n '__antenna_in "follow"' -l last -x -d 'begin with the last N messages that are stored here'
 complete -c antenna -n '__antenna_in "follow"' -l count -x -d 'end after N messages'

@@ -51,6 +51,8 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case unknownMessage = "unknown-message"
         /// The message was deleted.
         case messageDeleted = "message-deleted"
+        /// The text is empty, or has the character NUL in it, which no relay takes.
+        case invalidText = "invalid-text"
         /// The text does not fit into one message.
         case messageTooLarge = "message-too-large"
         /// No member with this id.
@@ -125,7 +127,8 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case .invalidName, .noProfile, .invalidAddress, .invalidLink, .relayAddress, .invalidMessageID,
             .unknownRelay,
             .relayNameTaken, .relayAlreadyListed, .relayNotListed, .unknownChannel, .ambiguousChannel,
-            .unknownMessage, .messageDeleted, .messageTooLarge, .unknownMember, .notOwner, .notPermitted,
+            .unknownMessage, .messageDeleted, .invalidText, .messageTooLarge, .unknownMember, .notOwner,
+            .notPermitted,
             .soleOwner, .alreadyMember:
             64
         case .tooFewRelays: 2

@@ -49,8 +49,12 @@ extension Engine {
         var entries: [StoredRelay] = []
         for name in names {
             let entry = try findRelay(name)
-            guard !entries.contains(where: { $0.identity == entry.identity }) else {
-                throw .init(.relayAlreadyListed, "The relay \(name) is named twice.")
+            if let same = entries.first(where: { $0.identity == entry.identity }) {
+                throw .init(
+                    .relayAlreadyListed,
+                    same.name == name
+                        ? "The relay \(name) is named twice." : "\(same.name) and \(name) are the same relay."
+                )
             }
             entries.append(entry)
         }

@@ -17,6 +17,7 @@ extension Engine {
             guard !asGroup || runtime.isOwner else {
                 throw .init(.notPermitted, "Only an owner may write as the channel.")
             }
+            try Self.checkText(text)
             let container = MessageContainer(content: MessageContent(text: text), asGroup: asGroup)
             try publish(
                 .msgNew(container), in: runtime, minimumRelays: minimumRelays, milliseconds: milliseconds,
@@ -37,6 +38,7 @@ extension Engine {
             guard message.author == runtime.me.bytes, let id = MessageID(bytes: message.messageID) else {
                 throw .init(.notPermitted, "Only the author may change a message.")
             }
+            try Self.checkText(text)
             let update = MessageUpdate(
                 messageID: id, content: MessageContent(text: text), asGroup: message.asGroup)
             try publish(
@@ -72,6 +74,14 @@ extension Engine {
         }
     }
 
+    /// Throws: `invalid-text`.
+    private static func checkText(_ text: String) throws(ChannelClientError) {
+        guard !text.isEmpty else { throw .init(.invalidText, "A message has at least one character.") }
+        guard !text.unicodeScalars.contains("\0") else {
+            throw .init(.invalidText, "A message cannot have the character NUL in it.")
+        }
+    }
+
     func openCurrent(_ channel: String) throws(ChannelClientError) -> ChannelRuntime {
         let runtime = try open(channel)
         guard runtime.isCurrent else {
@@ -102,6 +112,12 @@ extension Engine {
         guard !rows.isEmpty else {
             throw .init(
                 .noRelays, "\(ChannelNaming.quoted(runtime.localName)) has no relay that could take it.")
+        }
+        guard minimumRelays <= rows.count else {
+            throw .init(
+                .tooFewRelays,
+                "\(ChannelNaming.quoted(runtime.localName)) has \(rows.count) "
+                    + "\(rows.count == 1 ? "relay" : "relays") to publish to, not \(minimumRelays).")
         }
         let messageID = MessageID.fresh()
         let isSigned =

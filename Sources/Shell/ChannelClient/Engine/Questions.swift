@@ -60,7 +60,8 @@ final class RecordFetch {
         }
         return .failure(
             .init(
-                .unreachable, "No relay of the link serves this channel (\(detail ?? "no relay")).",
+                .unreachable,
+                "No relay of the link serves this channel (\((detail ?? "no relay").withoutFullStop)).",
                 relays: failures))
     }
 }
@@ -113,7 +114,7 @@ final class MembersQuestion {
         return .failure(
             .init(
                 expired && !isOver ? .timedOut : .unreachable,
-                "No relay told the members: \(reason ?? "no answer in time")."))
+                "No relay told the members: \((reason ?? "no answer in time").withoutFullStop)."))
     }
 
     private func page(_ page: Frame.MembersPage) -> MemberPage {
@@ -176,7 +177,7 @@ final class HistoryQuestion {
         return (
             .init(
                 expired && !isOver ? .timedOut : .unreachable,
-                "No relay told the history: \(reason ?? "no answer in time")."), ()
+                "No relay told the history: \((reason ?? "no answer in time").withoutFullStop)."), ()
         )
     }
 
@@ -267,4 +268,9 @@ final class SynchronizeRound {
     var isSettled: Bool { targets.allSatisfy(\.isSettled) }
     var failures: [(channel: String, relay: String, reason: String)] { targets.compactMap(\.failure) }
     func end() { targets = [] }
+}
+
+extension String {
+    /// For the middle of a sentence: what relays say may end like a whole one.
+    fileprivate var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
