@@ -70,7 +70,7 @@ package enum LinkErrorCode: UInt16, CaseIterable, Sendable {
         case .storageFull: ("storage-full", .yes, "The relay cannot store more; reading goes on.")
         case .rateLimited: ("rate-limited", .yes, "Too many requests of this kind.")
         case .slowReader: ("slow-reader", .yes, "The reader made no progress for too long.")
-        case .replaced: ("replaced", .no, "The same member attached from elsewhere too often.")
+        case .replaced: ("replaced", .yes, "The same member attached from elsewhere too often.")
         case .unknownChannel: ("unknown-channel", .new, "The relay does not carry this channel.")
         case .channelRejected: ("channel-rejected", .no, "The relay's operator left this channel.")
         case .channelInactive: ("channel-inactive", .new, "The relay no longer carries this channel.")

@@ -53,14 +53,33 @@ package indirect enum JSONValue: Sendable {
             case 0x0A: out += "\\n"
             case 0x0D: out += "\\r"
             case 0x09: out += "\\t"
-            case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069:
-                out += "\\u"
-                let digits = String(scalar.value, radix: 16)
-                out += String(repeating: "0", count: 4 - digits.count) + digits
+            case let value where TerminalText.isHostile(value): escape(value, into: &out)
             default: out.unicodeScalars.append(scalar)
             }
         }
         out += "\""
+    }
+
+    private static func escape(_ value: UInt32, into out: inout String) {
+        let digits = String(value, radix: 16)
+        out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+
+    /// A document that something else encoded on one line, with everything escaped that a terminal would obey.
+    /// Such scalars stand only inside its strings.
+    package static func harmless(_ document: String) -> String {
+        guard document.unicodeScalars.contains(where: { TerminalText.isHostile($0.value) }) else {
+            return document
+        }
+        var out = ""
+        for scalar in document.unicodeScalars {
+            if TerminalText.isHostile(scalar.value) {
+                escape(scalar.value, into: &out)
+            } else {
+                out.unicodeScalars.append(scalar)
+            }
+        }
+        return out
     }
 }
 

@@ -54,7 +54,7 @@ package enum TerminalText {
         }
     }
 
-    private static func isHostile(_ value: UInt32) -> Bool {
+    static func isHostile(_ value: UInt32) -> Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false

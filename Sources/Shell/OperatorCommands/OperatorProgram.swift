@@ -48,7 +48,7 @@ package enum OperatorProgram {
         var client = try ControlClient(path: path, timeoutSeconds: timeout)
         let result = try name == .members ? allPages(&client, arguments) : client.ask(name, arguments)
         if output.json {
-            output.text(String(decoding: result.encode(), as: UTF8.self) + "\n")
+            output.text(JSONValue.harmless(String(decoding: result.encode(), as: UTF8.self)) + "\n")
             return
         }
         output.text(OperatorText.lines(result).map { $0 + "\n" }.joined())

@@ -115,6 +115,7 @@ extension RelayLedger {
     private func check(
         _ invite: LedgerCommand.Invite, _ channel: ChannelState?
     ) throws(SQLiteError) -> InvitationCheck.Answer {
+        guard DisplayName.problem(invite.ownerName) == nil else { return .refuse(.invitationInvalid) }
         var owners: [MemberID] = []
         if let record = invite.record, record.version > (channel?.recordVersion ?? 0) {
             guard record.channel == invite.channel else { return .reject(.invalidRecord) }

@@ -137,6 +137,16 @@ def test_an_invitation_must_be_signed_and_fit_the_link(relay, refused):
             )
 
 
+@pytest.mark.parametrize("name", ["", "x" * 65, "a\x1b[31mb", "a\u202eb"])
+def test_an_invitation_by_an_owner_with_a_bad_name_is_refused(relay, name):
+    owner = Owner([relay.link])
+    owner.name = name
+    with owner.control(relay.link, inviting=True) as control:
+        with pytest.raises(RemoteError) as problem:
+            owner.invite(control, new_id())
+        assert problem.value.code == 61
+
+
 # Joins
 
 

@@ -64,6 +64,10 @@ import Testing
         #expect(
             JSONValue.array([.null, .integer(-1), .number(.nan), .bool(false)]).text == "[null,-1,null,false]"
         )
+        // What others encoded may hold these as they are.
+        let foreign = "{\"name\":\"a\u{9B}31m\u{202E}\u{200F}é\",\"n\":1}"
+        #expect(JSONValue.harmless(foreign) == #"{"name":"a\u009b31m\u202e\u200fé","n":1}"#)
+        #expect(JSONValue.string("a\u{9B}31m\u{202E}\u{200F}é").text == #""a\u009b31m\u202e\u200fé""#)
     }
 
     @Test("progress is seen on a terminal only, and goes away")

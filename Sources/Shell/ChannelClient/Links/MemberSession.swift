@@ -78,7 +78,9 @@ final class MemberSession: RelayConnectionUser {
         let wasAttached = isAttached
         flush()
         reset(failure.text)
-        failureCount += 1
+        // Other processes of the same home took the place for a moment: nothing that a call would take for an
+        // answer.
+        if failure.code != LinkErrorCode.replaced.rawValue { failureCount += 1 }
         handle(failure)
         runtime.setRelayError(relayID, failure.text)
         if wasAttached {
