@@ -81,3 +81,20 @@ def test_posts_that_are_killed_are_there_once_or_not_at_all(world, people):
         for file in person.home.glob("*.db"):
             with sqlite3.connect(file) as database:
                 assert database.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_a_home_that_many_make_at_once_is_one_home(world):
+    home = world.path / "home-shared"
+    relay = world.relay("home")
+    alice = world.person("alice")
+    words = [*alice.words[:-1], home]
+    started = [
+        subprocess.Popen([str(w) for w in [*words, "relay", "add", f"relay{n}", relay.address]], env=alice.env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for n in range(12)]
+    for process in started:
+        _, problem = process.communicate(timeout=30)
+        assert process.returncode == 0, problem
+    alice.words = words
+    assert len(alice.json("relay", "list")["relays"]) == 12
+    assert sorted(f.name for f in home.iterdir() if "new" in f.name) == []

@@ -116,6 +116,22 @@ def test_the_home_of_a_person_is_as_picky(world):
     error = alice.json("channels", code=65)["error"]
     assert error["name"] == "home-too-new"
     assert digest(alice.home) == before
+    for spoil in (b"this is no database\n" * 1000, b""):
+        file.write_bytes(spoil)
+        before = digest(alice.home)
+        assert alice.json("channels", code=65)["error"]["name"] == "home-foreign"
+        assert digest(alice.home) == before
+    file.unlink()
+    for id, version, name in ((1234, 1, "home-foreign"), (0, 0, "home-foreign"), (0x414E5443, -3, "home-corrupt")):
+        with sqlite3.connect(file) as other:
+            other.execute("create table t (x)")
+            other.execute(f"pragma application_id = {id}")
+            other.execute(f"pragma user_version = {version}")
+        other.close()
+        before = digest(alice.home)
+        assert alice.json("channels", code=65)["error"]["name"] == name
+        assert digest(alice.home) == before
+        file.unlink()
     blocked = world.path / "file"
     blocked.write_text("")
     bad = run([BIN / "antenna", "--home", blocked / "home", "channels", "--json"], env=alice.env)

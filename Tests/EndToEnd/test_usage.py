@@ -1,6 +1,8 @@
 """Wrong usage, --json, time limits."""
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -157,3 +159,23 @@ def test_nobody_there(place, shared_world):
         failed = run([BIN / "antennactl", "--state", shared_world.path / "nowhere", *words, "--json"],
                      env=environment(shared_world.path))
         assert failed.code == 69 and failed.error["message"], failed
+
+
+@pytest.mark.parametrize("words", [["antenna", "--help"], ["antennactl", "--help"], ["antennad", "config", "default"]])
+def test_an_answer_that_cannot_be_written_is_no_success(world, words):
+    for target, code in (("/dev/full", 74), ("/dev/null", 0)):
+        with open(target, "w") as out:
+            done = subprocess.run([BIN / words[0], *words[1:]], stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=subprocess.PIPE, text=True, timeout=30, env=environment(world.path))
+        assert done.returncode == code, done
+        assert ("No space left" in done.stderr) == (code == 74), done
+
+
+def test_who_has_read_enough_of_an_answer_does_not_make_it_fail(world):
+    alice = world.person("alice")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*map(str, alice.words), "--help"], stdin=subprocess.DEVNULL, stdout=writing,
+                          stderr=subprocess.PIPE, text=True, timeout=30, env=alice.env)
+    os.close(writing)
+    assert done.returncode == 0 and done.stderr == "", done

@@ -101,6 +101,13 @@ extension Posix {
             inode: UInt64(raw.st_ino))
     }
 
+    /// Gives a file a second name; false when something of that name is there already.
+    package static func link(_ path: String, as name: String) throws(PosixError) -> Bool {
+        if unsafe Glibc.link(path, name) == 0 { return true }
+        if Glibc.errno == EEXIST { return false }
+        throw PosixError.last("link \(name)")
+    }
+
     /// Makes a symbolic link.
     package static func makeLink(_ path: String, to target: String) throws(PosixError) {
         guard unsafe Glibc.symlink(target, path) == 0 else { throw PosixError.last("symlink \(path)") }

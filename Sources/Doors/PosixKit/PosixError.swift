@@ -27,6 +27,7 @@ package struct PosixError: Error, Equatable, Sendable, CustomStringConvertible {
     package var isNoSpace: Bool { errno == ENOSPC || errno == EDQUOT }
     package var isAddressInUse: Bool { errno == EADDRINUSE }
     package var isPermission: Bool { errno == EACCES || errno == EPERM }
+    package var isClosedPipe: Bool { errno == EPIPE }
     package var isRefused: Bool { errno == ECONNREFUSED }
     /// Out of descriptors or buffers: trying again at once cannot help.
     package var isOutOfDescriptors: Bool {

@@ -22,7 +22,10 @@ package struct SQLiteError: Error, Equatable, Sendable {
     /// Another connection holds the lock that we need, or changed what our snapshot shows. Try again later.
     package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
     /// The disk, the quota or `max_page_count` is exhausted.
-    package var isFull: Bool { primaryCode == SQLITE_FULL }
+    package var isFull: Bool {
+        // The file beside a database that its connections share could not be given its size.
+        primaryCode == SQLITE_FULL || extendedCode == SQLITE_IOERR | 19 << 8
+    }
     package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
     package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
     package var isReadOnly: Bool { primaryCode == SQLITE_READONLY }

@@ -30,22 +30,12 @@ package final class ClientStore {
         }
         let path = home + "/client.db"
         self.path = path
-        let existed = Posix.exists(path)
-        if existed {
-            guard Posix.isReadable(path) else { throw .permission("\(path) may not be read by this user") }
-            guard Posix.isWritable(path) else {
-                throw .notWritable("\(path) may not be written by this user")
-            }
-        }
+        try Self.inspect(path)
         guard Posix.isWritable(home) else { throw .notWritable("\(home) may not be written by this user") }
+        if !Posix.exists(path) { try Self.create(path) }
         do throws(SQLiteError) {
             database = try Database(
-                path: path, mode: .create, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
-            if !existed {
-                // The file appears with SQLite's own mode; nobody but us can reach it in a directory of ours
-                // yet.
-                try database.execute("PRAGMA application_id")
-            }
+                path: path, mode: .readWrite, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
         } catch {
             throw ClientStoreError(error)
         }
@@ -117,9 +107,66 @@ package final class ClientStore {
         }
     }
 
+    /// Refuses what is not ours, or a newer program's, before anything is written: opening alone may change it.
+    private static func inspect(_ path: String) throws(ClientStoreError) {
+        guard let status = Posix.status(path) else {
+            guard !Posix.isDanglingLink(path) else {
+                throw .notWritable("\(path) is a link to a file that is not there")
+            }
+            return
+        }
+        guard status.isRegular else { throw .notWritable("\(path) is not a file") }
+        guard Posix.isReadable(path) else { throw .permission("\(path) may not be read by this user") }
+        let bytes: [UInt8]
+        do throws(PosixError) {
+            bytes = try Posix.readPrefix(path, count: DatabaseHeader.byteCount)
+        } catch {
+            throw .inputOutput("\(path): \(error.reason)")
+        }
+        guard let header = DatabaseHeader(bytes) else { throw .foreign("the file is not a database") }
+        guard header.applicationID == ClientSchema.applicationID else {
+            throw .foreign("\(path) belongs to another program")
+        }
+        // A home's database gets its name when its first version is whole.
+        guard header.userVersion >= 1 else { throw .corrupt("its version is \(header.userVersion)") }
+        guard header.userVersion <= ClientSchema.version else {
+            throw .tooNew(found: header.userVersion, known: ClientSchema.version)
+        }
+        guard Posix.isWritable(path) else { throw .notWritable("\(path) may not be written by this user") }
+    }
+
+    /// Makes the database under another name first: a half-made one is never taken for a home's, and where two
+    /// processes do this at once, both use the one that was first.
+    private static func create(_ path: String) throws(ClientStoreError) {
+        let unfinished = "\(path).new-\(Posix.processID)"
+        do throws(PosixError) {
+            try Posix.removeFile(unfinished)
+            try Posix.removeFile(unfinished + "-journal")
+            // SQLite gives its other files the mode of this one.
+            try Posix.writeFileAtomically(unfinished, [], mode: 0o600)
+        } catch {
+            throw ClientStoreError(error, path)
+        }
+        defer { try? Posix.removeFile(unfinished) }
+        do throws(SQLiteError) {
+            let database = try Database(path: unfinished, mode: .readWrite)
+            for step in ClientSchema.migrations { try database.execute(step) }
+            try database.setApplicationID(ClientSchema.applicationID)
+            try database.setUserVersion(ClientSchema.version)
+            database.close()
+        } catch {
+            throw ClientStoreError(error)
+        }
+        do throws(PosixError) {
+            _ = try Posix.link(unfinished, as: path)
+            try Posix.syncDirectory(of: path)
+        } catch {
+            throw ClientStoreError(error, path)
+        }
+    }
+
     private func prepare() throws(ClientStoreError) {
         do throws(SQLiteError) {
-            try checkHeader()
             if try database.pragma("journal_mode") != "wal" {
                 try database.setPragma("journal_mode", to: "wal")
             }
@@ -130,23 +177,18 @@ package final class ClientStore {
         try migrate()
     }
 
-    /// The file is ours, or empty.
-    private func checkHeader() throws(SQLiteError) {
-        _ = try database.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) }
-    }
-
     private func migrate() throws(ClientStoreError) {
-        let (id, version, objects) = try header()
-        if id == ClientSchema.applicationID, version == ClientSchema.version { return }
-        guard id == ClientSchema.applicationID || (id == 0 && version == 0 && objects == 0) else {
-            throw .foreign("\(path) belongs to another program")
-        }
+        // The write-ahead log may hold a later word than the header that was looked at.
+        let (id, version) = try header()
+        guard id == ClientSchema.applicationID else { throw .foreign("\(path) belongs to another program") }
+        guard version >= 1 else { throw .corrupt("its version is \(version)") }
         guard version <= ClientSchema.version else {
             throw .tooNew(found: version, known: ClientSchema.version)
         }
+        if version == ClientSchema.version { return }
         try write { () throws(ClientStoreError) in
             // Another process may have done it while this one waited for the lock.
-            let (_, version, _) = try header()
+            let version = try header().version
             for step in ClientSchema.migrations.dropFirst(Int(version)) {
                 try sql { () throws(SQLiteError) in try database.execute(step) }
             }
@@ -157,13 +199,8 @@ package final class ClientStore {
         }
     }
 
-    private func header() throws(ClientStoreError) -> (id: Int32, version: Int32, objects: Int64) {
-        try sql { () throws(SQLiteError) in
-            (
-                try database.applicationID, try database.userVersion,
-                try database.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) } ?? 0
-            )
-        }
+    private func header() throws(ClientStoreError) -> (id: Int32, version: Int32) {
+        try sql { () throws(SQLiteError) in (try database.applicationID, try database.userVersion) }
     }
 }
 

@@ -1,3 +1,4 @@
+internal import PosixKit
 package import SQLiteKit
 
 /// Why the home's database cannot be used, or did not take a change.
@@ -21,6 +22,10 @@ package enum ClientStoreError: Error, Equatable, Sendable {
     case inputOutput(String)
     /// A statement that can only fail through a mistake of ours.
     case defect(String)
+
+    init(_ error: PosixError, _ path: String) {
+        self = error.isNoSpace ? .full : .notWritable("\(path): \(error.reason)")
+    }
 
     package init(_ error: SQLiteError) {
         if error.isBusy {

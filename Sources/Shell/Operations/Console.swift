@@ -1,4 +1,5 @@
 internal import PosixKit
+internal import Synchronization
 
 /// Where a program's words go: its standard streams, whether a person looks at them, and its environment.
 package enum Console {
@@ -14,8 +15,20 @@ package enum Console {
             try Posix.writeAll(stream.rawValue, Array(text.utf8))
             return true
         } catch {
+            // Who closes a pipe has read enough.
+            if stream == .output, !error.isClosedPipe { outputProblem.withLock { $0 = $0 ?? error } }
             return false
         }
+    }
+
+    /// Why an answer did not get to where it should have.
+    private static let outputProblem = Mutex<PosixError?>(nil)
+
+    /// The code to end with: an answer that could not be written is no success.
+    package static func exitCode(after code: Int32, program: String) -> Int32 {
+        guard let problem = outputProblem.withLock({ $0 }) else { return code }
+        write("\(program): standard output: \(problem.reason)\n", to: .error)
+        return code == ExitCode.ok.rawValue ? ExitCode.inputOutput.rawValue : code
     }
 
     package static func isTerminal(_ stream: Stream) -> Bool { Posix.isTerminal(stream.rawValue) }

@@ -6,7 +6,10 @@ internal import QRKit
 
 /// `antennactl`: one command from the command line, or many from standard input.
 package enum OperatorProgram {
-    package static func main() -> Never { Posix.exit(run(Array(CommandLine.arguments.dropFirst()))) }
+    package static func main() -> Never {
+        let code = run(Array(CommandLine.arguments.dropFirst()))
+        Posix.exit(Console.exitCode(after: code, program: "antennactl"))
+    }
 
     /// Returns: the code to exit with.
     package static func run(_ arguments: [String]) -> Int32 {

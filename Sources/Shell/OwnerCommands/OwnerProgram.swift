@@ -26,7 +26,9 @@ package enum OwnerProgram {
 
     /// Runs the command line of this process and ends it.
     package static func main() async -> Never {
-        Posix.exit(await run(Array(CommandLine.arguments.dropFirst())))
+        Posix.ignoreSIGPIPE()
+        let code = await run(Array(CommandLine.arguments.dropFirst()))
+        Posix.exit(Console.exitCode(after: code, program: "antenna"))
     }
 
     private static func report(_ error: any Error, _ output: Output) -> ExitCode {

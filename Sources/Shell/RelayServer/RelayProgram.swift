@@ -7,7 +7,11 @@ internal import RelayStore
 
 /// `antennad`: reads the settings, runs the relay until a signal comes, ends with an exit code.
 package enum RelayProgram {
-    package static func main() -> Never { Posix.exit(run(Array(CommandLine.arguments.dropFirst()))) }
+    package static func main() -> Never {
+        Posix.ignoreSIGPIPE()
+        let code = run(Array(CommandLine.arguments.dropFirst()))
+        Posix.exit(Console.exitCode(after: code, program: "antennad"))
+    }
 
     /// Returns: the code to exit with.
     package static func run(_ arguments: [String]) -> Int32 {

@@ -58,32 +58,26 @@ package final class StateDirectory {
         }
     }
 
-    /// Source: "Database File Format", section 1.3: the magic at 0, the user version at 60, the application
-    /// id at 68.
     static func inspectHeader(of file: String) throws(RelayStoreError) {
-        let header: [UInt8]
+        let bytes: [UInt8]
         do throws(PosixError) {
-            header = try Posix.readPrefix(file, count: 100)
+            bytes = try Posix.readPrefix(file, count: DatabaseHeader.byteCount)
         } catch {
             throw .cannotCreate(path: file, reason: error.description)
         }
-        guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+        guard let header = DatabaseHeader(bytes) else {
             throw .foreign(path: file, reason: "it is not a database")
         }
-        let id = word32(header, 68)
+        let id = header.applicationID
         guard id == Schema.applicationID else {
             throw .foreign(path: file, reason: "its application id is \(id)")
         }
-        let version = word32(header, 60)
+        let version = header.userVersion
         // A database gets its name when its first version is whole.
         guard version >= 1 else { throw .corrupt(path: file, reason: "its schema is \(version)") }
         guard version <= Schema.latest else {
             throw .tooNew(path: file, version: version, supported: Schema.latest)
         }
-    }
-
-    private static func word32(_ bytes: [UInt8], _ offset: Int) -> Int32 {
-        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int32($1) }
     }
 
     // MARK: Opening the database
