@@ -79,3 +79,15 @@ def test_a_black_hole_costs_the_time_allowed_and_no_more(world, command):
     tried = alice(*command, "--timeout", "2", "--json", code=69)
     assert tried.json
     assert tried.seconds < 6
+
+
+def test_a_channel_is_deleted_though_an_invited_relay_never_came(world):
+    up, alice = world.relay("up"), world.person("alice")
+    alice.know(up)
+    alice("relay", "add", "gone", f"https://127.0.0.1/r#{'A' * 43}?p=1")
+    alice("channel", "create", "news", "--relay", "up", "--relay", "gone", "--timeout", "3", code=2)
+    assert outcomes(alice.post("#news", "hello", "--timeout", "3", code=2))["gone"] == "queued"
+    assert outcomes(alice.json("channel", "delete", "#news", "--yes")) == {"up": "accepted"}
+    assert alice.json("outbox")["outbox"] == []
+    assert alice("sync").code == 0
+    assert alice.create("news", up)["channel"]["name"] == "news"

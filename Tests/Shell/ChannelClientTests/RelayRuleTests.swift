@@ -82,6 +82,48 @@ struct RelayRuleTests {
         #expect(try await bob.client.join(link: creation.link).relays.count == 1)
     }
 
+    @Test("a reader whose relays were all taken out finds the one that comes back, without a new link")
+    func allRemoved() async throws {
+        let relay = try TestRelay()
+        let alice = try await Person("alice")
+        let creation = try await alice.create("news", on: [relay])
+        let bob = try await Person("bob")
+        let joined = try await bob.client.join(link: creation.link)
+        let stream = bob.client.follow("news")
+        let away = try await Person("carol")
+        _ = try await away.client.join(link: creation.link)
+
+        _ = try await alice.client.removeRelay("r0", from: "news")
+        _ = try await away.client.synchronize()
+        _ = try await stream.items(1)
+        #expect(try await alice.client.addRelays(["r0"], to: "news").map(\.result) == [.active])
+        _ = try await alice.client.publish("back", to: "news")
+        _ = try await bob.client.follow("news", since: .beginning).items(until: { $0.line == "message back" })
+        #expect(try await bob.client.channel(named: "news").memberID == joined.channel.memberID)
+        _ = try await away.client.synchronize()
+        #expect(try await away.client.messages(in: "news").map(\.text) == ["back"])
+    }
+
+    @Test("a newer link leads a member from relays that refuse to those that came after")
+    func movedOn() async throws {
+        let relays = [try TestRelay(), try TestRelay()]
+        let alice = try await Person("alice")
+        let creation = try await alice.create("news", on: [relays[0]])
+        let bob = try await Person("bob")
+        let joined = try await bob.client.join(link: creation.link)
+        await #expect(throws: ChannelClientError.self) { try await bob.client.join(link: creation.link) }
+        relays[0].operate("leave", "#news")
+        try await alice.client.addRelay(name: "second", address: relays[1].address)
+        _ = try await alice.client.addRelays(["second"], to: "news")
+        _ = try await alice.client.publish("here", to: "news")
+        let link = try await alice.client.link(to: "news")
+
+        let moved = try await bob.client.join(link: link)
+        #expect(moved.channel.memberID == joined.channel.memberID && moved.relays.map(\.result) == [.active])
+        #expect(try await bob.client.messages(in: "news").map(\.text) == ["here"])
+        await #expect(throws: ChannelClientError.self) { try await bob.client.join(link: link) }
+    }
+
     @Test("an owner who was away finds the refusal on coming back")
     func rejectWhileAway() async throws {
         let relays = [try TestRelay(), try TestRelay()]

@@ -31,6 +31,8 @@ final class ChannelRuntime {
     var reportedRecords: Set<String> = []
     /// What the relays say that say the own membership is over.
     var denials: [Int64: LinkErrorCode] = [:]
+    /// When the former relays may be asked again for a record; monotonic milliseconds.
+    var nextSearch: Int64 = 0
     /// Streams that read this channel.
     var followerCount = 0 { didSet { reconcile() } }
 

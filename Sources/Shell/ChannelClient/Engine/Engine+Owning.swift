@@ -287,6 +287,11 @@ extension Engine {
                 forget(runtime)
                 return reply.succeed(PublishReceipt(messageID: "", channel: runtime.localName, relays: []))
             }
+            // Who has never taken the channel need not hear of its end.
+            for row in runtime.relayRows() where !row.relay.isPublishable {
+                try attempt { try store.deleteChannelRelay(row.id) }
+            }
+            runtime.reconcile()
             try publish(.grpDel, in: runtime, minimumRelays: 0, milliseconds: milliseconds, reply)
             runtime.setState(.deleted)
         } catch {

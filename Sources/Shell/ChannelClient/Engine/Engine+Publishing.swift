@@ -228,6 +228,7 @@ extension Engine {
             let event = try attempt({ try store.ownEvent(messageID: id.bytes, in: runtime.id) })
         else { throw .init(.unknownMessage, "This home did not publish \(messageID).") }
         _ = try attempt { try store.discardOutbox(event: event, pendingToo: pending) }
+        removeWhereDone(runtime)
     }
 }
 

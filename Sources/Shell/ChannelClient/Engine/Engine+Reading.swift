@@ -49,7 +49,7 @@ extension Engine {
     }
 
     /// Asks every relay of a link at once; takes the highest record that verifies.
-    private func fetchRecord(
+    func fetchRecord(
         link: String, milliseconds: Int64,
         _ done: @escaping (Result<VerifiedRecord, ChannelClientError>) -> Void
     ) {
@@ -83,12 +83,9 @@ extension Engine {
         let began = loop.nowMonotonicMilliseconds
         do throws(ChannelClientError) {
             let (channel, _) = try Self.channelLink(link)
-            if let known = try attempt({ try store.channel(channelID: channel.bytes) }),
-                known.state == .current || known.role == Role.owner.text
-            {
-                throw .init(
-                    .alreadyMember,
-                    "This home is in that channel as \(ChannelNaming.quoted(known.localName)).")
+            if let known = try attempt({ try store.channel(channelID: channel.bytes) }) {
+                guard known.role != Role.owner.text else { throw Self.alreadyMember(known) }
+                if known.state == .current { return moveOn(known, link: link, milliseconds, reply) }
             }
             name = try self.name(choice)
         } catch {
@@ -106,6 +103,10 @@ extension Engine {
                 reply.fail(error)
             }
         }
+    }
+
+    static func alreadyMember(_ known: StoredChannel) -> ChannelClientError {
+        .init(.alreadyMember, "This home is in that channel as \(ChannelNaming.quoted(known.localName)).")
     }
 
     /// `again`: the row of a membership that has ended; what was read then stays.
@@ -133,10 +134,10 @@ extension Engine {
     }
 
     /// `before`: how an earlier membership ended, which a join that fails leaves as it was.
-    private func waitForJoin(
+    func waitForJoin(
         _ runtime: ChannelRuntime, before: ChannelState?, milliseconds: Int64, _ reply: Reply<JoinReport>
     ) {
-        let rows = runtime.relayRows()
+        let rows = runtime.relayRows().filter(\.relay.takesMessages)
         let sessions = rows.map { runtime.session($0) }
         let failures = sessions.map(\.member.failureCount)
         var demands = sessions.map { $0.demandMember() }
@@ -366,6 +367,16 @@ extension Engine {
     // MARK: Catching up
 
     func synchronize(only channel: String?, milliseconds: Int64, _ reply: Reply<SynchronizeReport>) {
+        let began = loop.nowMonotonicMilliseconds
+        findLostRelays(only: channel, milliseconds: min(milliseconds / 2, Self.silentMilliseconds)) {
+            [weak self] in
+            guard let self else { return }
+            let remaining = milliseconds - (self.loop.nowMonotonicMilliseconds - began)
+            self.catchUp(only: channel, milliseconds: max(1, remaining), reply)
+        }
+    }
+
+    private func catchUp(only channel: String?, milliseconds: Int64, _ reply: Reply<SynchronizeReport>) {
         do throws(ChannelClientError) {
             if let failure = takeStoreFailure() { throw failure }
             let chosen = try channel.map { name throws(ChannelClientError) in try open(name).id }

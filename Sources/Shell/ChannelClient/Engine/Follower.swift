@@ -150,6 +150,7 @@ extension Engine {
             self.followTimer = nil
             for follower in self.followers.values {
                 follower.runtime.reloadRecord()
+                self.findRelaysInTime(of: follower.runtime)
                 self.pump(follower)
             }
             self.watchForeignWrites()

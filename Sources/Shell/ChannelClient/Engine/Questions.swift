@@ -194,8 +194,8 @@ final class HistoryQuestion {
 
 /// One relay of one channel in a call that catches up.
 final class SynchronizeTarget {
-    private let runtime: ChannelRuntime
-    private let relayID: Int64
+    let runtime: ChannelRuntime
+    let relayID: Int64
     private let session: RelaySession
     private let memberFailures: Int
     private let controlFailures: Int
@@ -230,7 +230,7 @@ final class SynchronizeTarget {
         let usable = runtime.isOwner ? row.relay.isPublishable : row.relay.status == .active
         guard usable else { return true }
         if memberFailed { return true }
-        guard session.member.isCaughtUp else { return false }
+        guard session.member.isCaughtUp, !session.member.awaitsRecord else { return false }
         let engine = runtime.engine
         return engine.background { try engine.store.pendingRows(relay: relayID, limit: 1).isEmpty } ?? true
     }
@@ -265,7 +265,20 @@ final class SynchronizeRound {
 
     init(_ targets: [SynchronizeTarget]) { self.targets = targets }
 
-    var isSettled: Bool { targets.allSatisfy(\.isSettled) }
+    /// A record that comes meanwhile may bring other relays; they belong to it, too.
+    var isSettled: Bool {
+        guard targets.allSatisfy(\.isSettled) else { return false }
+        let known = Set(targets.map(\.relayID))
+        var added: [SynchronizeTarget] = []
+        var seen: Set<Int64> = []
+        for runtime in targets.map(\.runtime) where runtime.isCurrent && seen.insert(runtime.id).inserted {
+            for row in runtime.relayRows() where row.relay.takesMessages && !known.contains(row.id) {
+                added.append(SynchronizeTarget(runtime: runtime, row: row, spread: 0))
+            }
+        }
+        targets += added
+        return added.isEmpty
+    }
     var failures: [(channel: String, relay: String, reason: String)] { targets.compactMap(\.failure) }
     func end() { targets = [] }
 }

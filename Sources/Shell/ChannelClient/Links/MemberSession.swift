@@ -56,6 +56,7 @@ final class MemberSession: RelayConnectionUser {
 
     private var engine: Engine { runtime.engine }
     var isAttached: Bool { state == .attached }
+    var awaitsRecord: Bool { !recordRequests.isEmpty }
     var isCaughtUp: Bool { state == .attached && deliveries.isEmpty && cursor.position >= head }
 
     // MARK: The link
@@ -192,6 +193,7 @@ final class MemberSession: RelayConnectionUser {
         case .record(let request, let record):
             recordRequests.remove(request)
             runtime.offer(record, from: name, relayID: relayID)
+            engine.changed()
         case .history(let request, let sequence, let batch):
             histories[request]?.elements.append((sequence, batch))
         case .historyEnd(let request, _, let more):
@@ -248,8 +250,8 @@ final class MemberSession: RelayConnectionUser {
                 .failure(
                     ConnectionFailure(
                         stage: .open, text: "\(error.name): \(printable(error.text))", code: error.code)))
-        } else {
-            recordRequests.remove(error.request)
+        } else if recordRequests.remove(error.request) != nil {
+            engine.changed()
         }
     }
 
