@@ -107,7 +107,8 @@ package final class ClientStore {
         }
     }
 
-    /// Refuses what is not ours, or a newer program's, before anything is written: opening alone may change it.
+    /// Refuses what is not ours, or a newer program's, before anything is written: opening alone may change
+    /// it.
     private static func inspect(_ path: String) throws(ClientStoreError) {
         guard let status = Posix.status(path) else {
             guard !Posix.isDanglingLink(path) else {
@@ -135,8 +136,8 @@ package final class ClientStore {
         guard Posix.isWritable(path) else { throw .notWritable("\(path) may not be written by this user") }
     }
 
-    /// Makes the database under another name first: a half-made one is never taken for a home's, and where two
-    /// processes do this at once, both use the one that was first.
+    /// Makes the database under another name first: a half-made one is never taken for a home's, and where
+    /// two processes do this at once, both use the one that was first.
     private static func create(_ path: String) throws(ClientStoreError) {
         let unfinished = "\(path).new-\(Posix.processID)"
         do throws(PosixError) {
