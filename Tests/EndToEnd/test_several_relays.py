@@ -55,6 +55,10 @@ def test_a_relay_that_left_refuses_and_none_is_69(world):
     only.stop()
     posted = alice.post("#news", "nobody is there", "--timeout", "3", code=69)
     assert outcomes(posted) == {"only": "queued"}
+    assert "on no relay yet" in alice("history", "#news", "--local").out
+    only.start()
+    until(lambda: alice("sync", code=None).code == 0, what="the message to be delivered")
+    assert "on no relay" not in alice("history", "#news").out
 
 
 def test_creating_where_one_is_silent_and_one_refuses(world):

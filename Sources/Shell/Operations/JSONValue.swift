@@ -65,8 +65,8 @@ package indirect enum JSONValue: Sendable {
         out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 
-    /// A document that something else encoded on one line, with everything escaped that a terminal would obey.
-    /// Such scalars stand only inside its strings.
+    /// A document that something else encoded on one line, with everything escaped that a terminal would
+    /// obey. Such scalars stand only inside its strings.
     package static func harmless(_ document: String) -> String {
         guard document.unicodeScalars.contains(where: { TerminalText.isHostile($0.value) }) else {
             return document

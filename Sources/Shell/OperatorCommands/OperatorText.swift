@@ -53,7 +53,7 @@ package enum OperatorText {
                 + "\(count(storage.subscribers, "member")), database \(size(storage.databaseBytes))"
                 + (storage.full ? ", full: publishes are refused" : ""),
             "since the start: \(counters.published) published, \(counters.delivered) delivered, "
-                + "\(counters.accepted) links accepted, \(counters.refused) refused, "
+                + "\(count(counters.accepted, "link")) accepted, \(counters.refused) refused, "
                 + "\(counters.errors) errors",
         ] + reloadLine(report)
     }

@@ -59,7 +59,12 @@ enum MessageCommands {
                 messages = try await session.client.messages(in: channel, limit: limit, before: before)
             }
         }
-        session.output.answer(["messages": .array(messages.map(Present.json))], messages.map(Present.line))
+        let open = Set(try await session.client.outbox().map(\.messageID))
+        session.output.answer(
+            ["messages": .array(messages.map(Present.json))],
+            messages.map {
+                Present.line($0, isUnpublished: $0.own && $0.relays.isEmpty && open.contains($0.id))
+            })
         return .ok
     }
 

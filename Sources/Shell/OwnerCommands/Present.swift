@@ -103,7 +103,7 @@ package enum Present {
     }
 
     /// `2026-07-14 09:30:05 alice: hello  (QWJjZGVm)`; further lines of the text are indented.
-    package static func line(_ message: Message) -> String {
+    package static func line(_ message: Message, isUnpublished: Bool = false) -> String {
         let text: String
         if message.deleted {
             text = "(deleted)"
@@ -117,7 +117,7 @@ package enum Present {
         case .signedNoKey: marks += ", author's key unknown"
         case .verified, .unsigned: break
         }
-        if message.own, message.relays.isEmpty { marks += ", on no relay" }
+        if isUnpublished { marks += ", on no relay yet" }
         let author = TerminalText.escaped(message.authorName)
         return
             "\(TimeText.readable(seconds: message.time)) \(author): \(text)  (\(shortID(message.id))\(marks))"

@@ -210,6 +210,17 @@ struct ReadingTests {
         }
         let channel = try await bob.client.channel(named: "news")
         #expect(channel.displayName == "olds" && channel.description == "yesterday" && channel.name == "news")
+        // What does not fit changes nothing.
+        for count in [15_200, 15_400, 20_000] {
+            let long = String(repeating: "x", count: count)
+            do {
+                _ = try await alice.client.setChannel("news", description: long)
+                #expect(try await alice.client.channel(named: "news").description == long)
+            } catch {
+                #expect(error.code == .messageTooLarge)
+                #expect(try await alice.client.channel(named: "news").description != long)
+            }
+        }
     }
 
     @Test("two clients on one home post side by side, and neither loses a message")

@@ -87,7 +87,7 @@ extension Engine {
             relays: [], rosterVersion: 0, rosterDigest: crypto.sha512(Roster().blob()), memberCount: 1,
             profile: profile.encode())
         guard let record = ChannelRecord.make(content, signer: nil, sign: root.signature) else {
-            throw .init(.invalidName, "The description does not fit into the channel's record.")
+            throw .init(.messageTooLarge, "The description does not fit into the channel's record.")
         }
         let now = nowSeconds
         let made = try attempt {
@@ -272,7 +272,10 @@ extension Engine {
                 preferences.signMessages = signMessages ? .on : .off
                 profile.preferences = preferences
             }
-            runtime.publishRecord(profile: profile)
+            // Both have to fit, or neither is made.
+            guard runtime.signed(.grpInfo(profile)).count <= Limits.batchElementMax,
+                profile == runtime.record.profile || runtime.publishRecord(profile: profile)
+            else { throw .init(.messageTooLarge, "The description does not fit into the channel's record.") }
             try publish(
                 .grpInfo(profile), in: runtime, minimumRelays: 0, milliseconds: milliseconds, reply)
         } catch {
