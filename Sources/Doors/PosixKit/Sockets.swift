@@ -52,7 +52,10 @@ extension Posix {
         let address = unsafe withUnsafePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe SocketAddress(raw: $0) }
         }
-        if address != nil { noDelay(raw) }
+        if address != nil {
+            noDelay(raw)
+            keepLittleUnsent(raw)
+        }
         return .accepted(FileDescriptor(owning: raw), address)
     }
 
@@ -195,6 +198,12 @@ extension Posix {
         }
     }
 
+    /// Bytes that the kernel holds and the peer's kernel has not taken; nil where that cannot be told.
+    package static func unacknowledgedBytes(_ raw: Int32) -> Int32? {
+        var count: Int32 = 0
+        return unsafe ioctl(raw, UInt(TIOCOUTQ), &count) == 0 ? count : nil
+    }
+
     // MARK: - Helpers
 
     private static func ioFailure(_ call: String) -> IOResult {
@@ -222,6 +231,14 @@ extension Posix {
         // A record is written whole; waiting for more only adds delay. A socket pair has no such option.
         try? setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
+
+    /// What the peer does not take soon stays with us: a peer that reads nothing would else hold megabytes of
+    /// the kernel's memory, and what is said last would wait behind all of it.
+    private static func keepLittleUnsent(_ raw: Int32) {
+        try? setOption(raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytesMax)
+    }
+    /// Units: bytes. Twice the largest record, so that the kernel never waits for us while a peer reads.
+    private static let unsentBytesMax: Int32 = 128 << 10
 
     private static func isSocket(_ path: String) -> Bool {
         var raw = stat()

@@ -1,4 +1,5 @@
 internal import ChannelWire
+internal import PosixKit
 
 extension Link {
     func enter(_ phase: Phase) {
@@ -24,8 +25,29 @@ extension Link {
         awaitDeadline()
     }
 
+    // MARK: - What the peer takes
+
+    /// The peer has made room, so it lives, even where it has nothing to say.
+    func noteProgress() {
+        progressTick = context.tick
+        progressLookTick = context.tick
+        kernelBytes = Posix.unacknowledgedBytes(descriptor) ?? .max
+    }
+
+    /// The kernel asks for more only after a large part of what it holds has gone; on a slow line that takes
+    /// longer than a frozen peer is given. So the kernel is asked what the peer took meanwhile.
+    private func lookForProgress() {
+        progressLookTick = context.tick
+        guard let held = Posix.unacknowledgedBytes(descriptor), held < kernelBytes else { return }
+        kernelBytes = held
+        progressTick = context.tick
+    }
+
+    // MARK: - Deadlines
+
     private var idleDeadline: UInt32? {
-        guard !isReadingPaused else { return nil }
+        // What lies unsent is before any PING: while the peer takes it, that is its sign of life.
+        guard !isReadingPaused, unsent.isEmpty else { return nil }
         let idle = side == .relay ? settings.deadlines.idle : settings.deadlines.clientIdle
         return context.deadline(receivedTick, isPingSent ? idle + settings.deadlines.pingAnswer : idle)
     }
@@ -39,6 +61,10 @@ extension Link {
     private var unsentDeadline: UInt32? {
         unsent.isEmpty ? nil : context.deadline(progressTick, settings.deadlines.unsentWithoutProgress)
     }
+    private var progressLook: UInt32? {
+        unsent.isEmpty
+            ? nil : context.deadline(progressLookTick, settings.deadlines.unsentWithoutProgress / 4)
+    }
 
     private var nextDeadline: UInt32? {
         switch phase {
@@ -47,7 +73,8 @@ extension Link {
         case .handshaking: context.deadline(phaseTick, settings.deadlines.handshake)
         case .open:
             earliest(
-                earliest(idleDeadline, firstFrameDeadline), earliest(recordDeadline, unsentDeadline))
+                earliest(idleDeadline, firstFrameDeadline),
+                earliest(recordDeadline, earliest(unsentDeadline, progressLook)))
         case .closing: context.deadline(phaseTick, settings.deadlines.closeFlush)
         case .closed, .reported: nil
         }
@@ -67,6 +94,8 @@ extension Link {
         case .closing: finish(closeReason ?? .local(nil))
         case .closed, .reported: break
         case .open:
+            // Also just before the end, so that the last look is not an old one.
+            if let look = earliest(progressLook, unsentDeadline), look <= now { lookForProgress() }
             if let due = unsentDeadline, due <= now {
                 end(.slowReader, telling: .slowReader, "what was sent is not being read")
             } else if let due = recordDeadline, due <= now {

@@ -113,7 +113,7 @@ extension Link {
     private func keep(_ rest: UnsafeRawBufferPointer) {
         unsafe unsent = Array(rest)
         unsentOffset = 0
-        progressTick = context.tick
+        noteProgress()
         if writeEvent == nil {
             writeEvent = context.loop.watch(descriptor, .write, persist: true, target: self)
         }
@@ -130,7 +130,7 @@ extension Link {
             switch result {
             case .done(let count):
                 unsentOffset += count
-                progressTick = context.tick
+                noteProgress()
             case .wouldBlock: break
             case .closed: return finish(.peerClosed)
             case .failed(let error): return finish(.io(error))
@@ -138,6 +138,9 @@ extension Link {
             guard unsentOffset == unsent.count else { return }
             unsent = []
             unsentOffset = 0
+            // The peer took it all: a sign of life, from which silence counts anew.
+            receivedTick = context.tick
+            isPingSent = false
         }
         writeEvent?.remove()
         flushQueue()

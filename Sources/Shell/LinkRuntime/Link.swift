@@ -52,6 +52,8 @@ package final class Link: LoopEventTarget {
     /// What the kernel did not take of the last records.
     var unsent: [UInt8] = []
     var unsentOffset = 0
+    /// What the kernel held for the peer when this was last looked at. Units: bytes.
+    var kernelBytes: Int32 = .max
 
     let slot: Int32
     /// The tick the context looks at this link again.
@@ -60,7 +62,9 @@ package final class Link: LoopEventTarget {
     var phaseTick: UInt32 = 0
     var receivedTick: UInt32 = 0
     var recordTick: UInt32 = 0
+    /// When the peer was last seen to take something of what it was sent, and when that was looked at.
     var progressTick: UInt32 = 0
+    var progressLookTick: UInt32 = 0
     var hasReceivedFrame = false
     var isPingSent = false
     var isPutOff = false

@@ -60,6 +60,30 @@ import Testing
         #expect(Posix.receive(server.raw, limit: 10).0 == .closed)
     }
 
+    @Test func `what a peer does not take is not piled up in the kernel`() throws {
+        let listener = try Posix.listen(tcp: .loopback(port: 0))
+        let client = try Posix.connect(tcp: try #require(Posix.localAddress(listener.raw)))
+        #expect(Posix.waitReady(listener.raw, milliseconds: 10_000))
+        guard case .accepted(let server, _) = Posix.accept(listener.raw) else {
+            Issue.record("the connection is there")
+            return
+        }
+        let record = [UInt8](repeating: 7, count: 64 << 10)
+        var taken = 0
+        // Until nothing more is taken, also a moment later: what travels meanwhile makes room.
+        while Posix.waitReady(server.raw, writing: true, milliseconds: 200), taken < 8 << 20 {
+            guard case .done(let count) = Posix.send(server.raw, record) else { continue }
+            taken += count
+        }
+        // With what the peer's kernel keeps for it. Without a limit of ours it would be 2.5 MiB and more.
+        #expect(taken < 1 << 20)
+        let held = try #require(Posix.unacknowledgedBytes(server.raw))
+        #expect(held > 0 && held <= 256 << 10)
+        while case .done = Posix.receive(client.raw, limit: 1 << 20).0 {}
+        #expect(Posix.waitReady(server.raw, writing: true, milliseconds: 10_000))
+        #expect(try #require(Posix.unacknowledgedBytes(server.raw)) < held)
+    }
+
     @Test func `a refused connection says so`() throws {
         let listener = try Posix.listen(tcp: .loopback(port: 0))
         let address = try #require(Posix.localAddress(listener.raw))

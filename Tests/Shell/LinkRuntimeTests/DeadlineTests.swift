@@ -172,6 +172,29 @@ import Testing
         #expect(recorder.reason == .slowReader)
     }
 
+    @Test func `a reader that takes a little again and again is neither cut nor asked whether it lives`()
+        throws
+    {
+        let (link, recorder, client) = try openRaw()
+        client.send(try client.record(testRequest(1).encode()))
+        bench.run { recorder.frames.count == 1 }
+        while link.canSendBulk { link.sendBulk(testFrame(1, size: 4000).encode()) }
+        // Less than what makes the kernel ask for more, for longer than silence may last.
+        for _ in 0..<5 {
+            guard case (.done, _) = Posix.receive(client.descriptor, limit: 6000) else {
+                Issue.record("there is something to read")
+                return
+            }
+            bench.advance(milliseconds: 28_000)
+            bench.settle()
+            #expect(link.isOpen && !link.canSendBulk && link.queuedBytes == 0)
+        }
+        bench.advance(milliseconds: 39_000)
+        #expect(!link.isOpen, "and then it takes nothing")
+        bench.advance(milliseconds: 6000)
+        #expect(recorder.reason == .slowReader)
+    }
+
     @Test func `a slow reader that wakes up in time reads why it is cut`() throws {
         let (link, recorder, client) = try openRaw()
         client.send(try client.record(testRequest(1).encode()))
