@@ -10,6 +10,9 @@ package struct FileStatus: Equatable, Sendable {
     package let isRegular: Bool
     /// The file's number on its volume: a copy has another one.
     package let inode: UInt64
+    package let volume: UInt64
+
+    package func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && volume == other.volume }
 }
 
 extension Posix {
@@ -98,7 +101,7 @@ extension Posix {
         return FileStatus(
             size: Int64(raw.st_size), mode: raw.st_mode & 0o7777, owner: raw.st_uid,
             isDirectory: raw.st_mode & S_IFMT == S_IFDIR, isRegular: raw.st_mode & S_IFMT == S_IFREG,
-            inode: UInt64(raw.st_ino))
+            inode: UInt64(raw.st_ino), volume: UInt64(raw.st_dev))
     }
 
     /// Gives a file a second name; false when something of that name is there already.

@@ -176,8 +176,10 @@ package final class RelayReader {
     /// Writes a whole copy of the database as it is now, checked.
     ///
     /// It may be put to work in another directory, or by `Restore`. The ledger goes on writing meanwhile. The
-    /// file appears under its name only when it is whole.
+    /// file appears under its name only when it is whole, in the place of an older one.
+    /// Throws: `cannotCreate` where the name is that of a device, a directory or a file of the relay itself.
     package func backup(to path: String) throws(RelayStoreError) {
+        try StateDirectory.refuseToReplace(path, besides: self.path)
         try storing(path) {
             let unfinished = path + ".new"
             try Posix.removeFile(unfinished)

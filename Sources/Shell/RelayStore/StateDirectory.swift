@@ -58,6 +58,28 @@ package final class StateDirectory {
         }
     }
 
+    /// Refuses a file to be written that would take the place of one of a state's own, or of what is no file.
+    ///
+    /// `besides`: the state's database.
+    static func refuseToReplace(_ file: String, besides database: String) throws(RelayStoreError) {
+        if let there = Posix.status(file), !there.isRegular {
+            throw .cannotCreate(path: file, reason: "it is there and is not a file")
+        }
+        let (folder, name) = parts(file)
+        guard let ours = Posix.status(parts(database).folder), let theirs = Posix.status(folder),
+            theirs.isSameFile(as: ours)
+        else { return }
+        // relay.db and what SQLite keeps beside it, relay.identity, relay.lock, relay.instance, control.sock.
+        guard !name.hasPrefix("relay."), !name.hasPrefix("control.sock") else {
+            throw .cannotCreate(path: file, reason: "that name is one of the relay's own")
+        }
+    }
+
+    private static func parts(_ path: String) -> (folder: String, name: Substring) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path[...]) }
+        return (String(path[...slash]), path[path.index(after: slash)...])
+    }
+
     static func inspectHeader(of file: String) throws(RelayStoreError) {
         let bytes: [UInt8]
         do throws(PosixError) {

@@ -193,6 +193,35 @@ struct DurabilityTests {
         ledger.close()
     }
 
+    @Test(
+        "a backup takes the place of an older one, never of the relay's own files or of what is no file",
+        arguments: [
+            "relay.db", "relay.db-wal", "relay.identity", "relay.lock", "./relay.instance",
+            "../linked/relay.db", "control.sock", "folder", "device",
+        ])
+    func backupInThePlaceOf(name: String) throws {
+        let outer = try TemporaryDirectory()
+        let state = outer.path + "/state"
+        let ledger = try RelayLedger(directory: state)
+        try ledger.take(news)
+        try Posix.createDirectory(state + "/folder")
+        // A device, seen through a link: were the link replaced, no device would be harmed.
+        try Posix.makeLink(state + "/device", to: "/dev/zero")
+        try Posix.makeLink(outer.path + "/linked", to: state)
+        let before = Posix.status(state + "/relay.db")?.inode
+        let reader = try RelayReader(directory: state)
+        try Posix.writeFileAtomically(state + "/backup.db", Array("older".utf8))
+        try reader.backup(to: state + "/backup.db")
+        let names = try Posix.list(state).sorted()
+        #expect { try reader.backup(to: "\(state)/\(name)") } throws: { error in
+            guard case .cannotCreate = error as? RelayStoreError else { return false }
+            return true
+        }
+        #expect(try Posix.list(state).sorted() == names)
+        #expect(Posix.status(state + "/relay.db")?.inode == before)
+        ledger.close()
+    }
+
     @Test("upkeep does not wait for a reader in the middle of a page")
     func upkeepWithReader() throws {
         let directory = try TemporaryDirectory()
