@@ -94,6 +94,13 @@ extension Posix {
         if let receive { try? setOption(raw, SOL_SOCKET, SO_RCVBUF, receive) }
     }
 
+    /// Keeps the kernel from queueing more than about so many bytes that it may not send yet: beyond them the
+    /// socket is not writable. What is on its way does not count, so a fast peer far away is not slowed down.
+    package static func limitUnsent(_ raw: Int32, bytes: Int32) {
+        // A Unix socket has no such option.
+        try? setOption(raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, bytes)
+    }
+
     // MARK: - Unix sockets
 
     /// Listens at `path` with the given mode, replacing a socket that nobody listens at any more.
