@@ -52,10 +52,7 @@ extension Posix {
         let address = unsafe withUnsafePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe SocketAddress(raw: $0) }
         }
-        if address != nil {
-            noDelay(raw)
-            keepLittleUnsent(raw)
-        }
+        if address != nil { noDelay(raw) }
         return .accepted(FileDescriptor(owning: raw), address)
     }
 
@@ -96,6 +93,9 @@ extension Posix {
 
     /// Keeps the kernel from queueing more than about so many bytes that it may not send yet: beyond them the
     /// socket is not writable. What is on its way does not count, so a fast peer far away is not slowed down.
+    ///
+    /// Without it a peer that reads nothing holds megabytes of the kernel's memory, and what is said last waits
+    /// behind all of it.
     package static func limitUnsent(_ raw: Int32, bytes: Int32) {
         // A Unix socket has no such option.
         try? setOption(raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, bytes)
@@ -238,14 +238,6 @@ extension Posix {
         // A record is written whole; waiting for more only adds delay. A socket pair has no such option.
         try? setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
-
-    /// What the peer does not take soon stays with us: a peer that reads nothing would else hold megabytes of
-    /// the kernel's memory, and what is said last would wait behind all of it.
-    private static func keepLittleUnsent(_ raw: Int32) {
-        try? setOption(raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytesMax)
-    }
-    /// Units: bytes. Twice the largest record, so that the kernel never waits for us while a peer reads.
-    private static let unsentBytesMax: Int32 = 128 << 10
 
     private static func isSocket(_ path: String) -> Bool {
         var raw = stat()

@@ -68,6 +68,7 @@ import Testing
             Issue.record("the connection is there")
             return
         }
+        Posix.limitUnsent(server.raw, bytes: 32 << 10)
         let record = [UInt8](repeating: 7, count: 64 << 10)
         var taken = 0
         // Until nothing more is taken, also a moment later: what travels meanwhile makes room.
