@@ -67,23 +67,28 @@ let package = Package(
         room("Doors", "PosixKit", ["CPosix"]),
         // Shell
         room("Shell", "Operations", ["PosixKit", "IniKit"]),
-        room("Shell", "LinkRuntime", ["ChannelWire", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit"]),
+        room(
+            "Shell", "LinkRuntime",
+            ["ChannelWire", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit"]),
         room("Shell", "RelayStore", ["ChannelWire", "RelayCore", "SQLiteKit", "PosixKit", "SodiumCrypto"]),
         room(
             "Shell", "RelayServer",
             [
-                "ChannelWire", "RelayCore", "ControlWire", "LinkRuntime", "LibeventLoop", "RelayStore", "Operations",
+                "ChannelWire", "RelayCore", "ControlWire", "LinkRuntime", "LibeventLoop", "RelayStore",
+                "Operations",
                 "OperatorLink", "SodiumCrypto", "PosixKit", "ZstdKit",
             ]),
         room("Shell", "ClientStore", ["ChannelWire", "ClientCore", "SQLiteKit", "PosixKit", "SodiumCrypto"]),
         room(
             "Shell", "ChannelClient",
             [
-                "ChannelWire", "ClientCore", "LinkRuntime", "LibeventLoop", "ClientStore", "SodiumCrypto", "PosixKit",
+                "ChannelWire", "ClientCore", "LinkRuntime", "LibeventLoop", "ClientStore", "SodiumCrypto",
+                "PosixKit",
                 "ZstdKit",
             ]),
         room("Shell", "OperatorLink", ["ControlWire", "Operations", "PosixKit"]),
-        room("Shell", "OperatorCommands", ["ControlWire", "OperatorLink", "Operations", "PosixKit", "QRKit"]),
+        room(
+            "Shell", "OperatorCommands", ["ControlWire", "OperatorLink", "Operations", "PosixKit", "QRKit"]),
         room("Shell", "OwnerCommands", ["ChannelClient", "Operations", "PosixKit", "QRKit"]),
         // Apps
         app("antennad", ["RelayServer"]),
@@ -97,7 +102,9 @@ let package = Package(
         tests("Core", "RelayCoreTests", ["ChannelWire", "RelayCore"]),
         tests("Core", "ClientCoreTests", ["ChannelWire", "ClientCore"]),
         tests("Core", "ControlWireTests", ["ControlWire"]),
-        tests("Doors", "DoorTests", ["LibeventLoop", "SodiumCrypto", "SQLiteKit", "ZstdKit", "QRKit", "IniKit", "PosixKit"]),
+        tests(
+            "Doors", "DoorTests",
+            ["LibeventLoop", "SodiumCrypto", "SQLiteKit", "ZstdKit", "QRKit", "IniKit", "PosixKit"]),
         tests("Shell", "OperationsTests", ["Operations", "PosixKit"]),
         tests(
             "Shell", "LinkRuntimeTests",
@@ -108,13 +115,19 @@ let package = Package(
         tests(
             "Shell", "RelayServerTests",
             [
-                "RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop", "PosixKit",
+                "RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop",
+                "PosixKit",
                 "Operations", "OperatorCommands", "ControlWire",
             ]),
-        tests("Shell", "ClientStoreTests", ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
+        tests(
+            "Shell", "ClientStoreTests",
+            ["ClientStore", "ClientCore", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit"]),
         tests(
             "Shell", "ChannelClientTests",
-            ["ChannelClient", "RelayServer", "OperatorCommands", "Operations", "PosixKit", "ChannelWire", "SodiumCrypto", "SQLiteKit"]),
+            [
+                "ChannelClient", "RelayServer", "OperatorCommands", "Operations", "PosixKit", "ChannelWire",
+                "SodiumCrypto", "SQLiteKit",
+            ]),
         tests("Shell", "OwnerCommandsTests", ["OwnerCommands", "ChannelClient", "Operations"]),
         tests("Tidy", "TidyTests", ["ChannelWire"]),
     ]
