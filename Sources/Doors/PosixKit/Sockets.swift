@@ -94,8 +94,8 @@ extension Posix {
     /// Keeps the kernel from queueing more than about so many bytes that it may not send yet: beyond them the
     /// socket is not writable. What is on its way does not count, so a fast peer far away is not slowed down.
     ///
-    /// Without it a peer that reads nothing holds megabytes of the kernel's memory, and what is said last waits
-    /// behind all of it.
+    /// Without it a peer that reads nothing holds megabytes of the kernel's memory, and what is said last
+    /// waits behind all of it.
     package static func limitUnsent(_ raw: Int32, bytes: Int32) {
         // A Unix socket has no such option.
         try? setOption(raw, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, bytes)
