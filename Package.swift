@@ -96,6 +96,9 @@ let package = Package(
         app("antenna", ["OwnerCommands"]),
         // Support
         room("Support", "TestKit", ["ChannelWire", "RelayCore", "ClientCore"]),
+        room(
+            "Support", "PuppetRelay",
+            ["ChannelWire", "LinkRuntime", "LibeventLoop", "SodiumCrypto", "PosixKit"]),
         // Tests
         tests("Core", "ChannelWireTests", ["ChannelWire", "SodiumCrypto", "ZstdKit"]),
         tests("Core", "NoiseProtocolTests", ["NoiseProtocol", "SodiumCrypto"]),
@@ -126,7 +129,7 @@ let package = Package(
             "Shell", "ChannelClientTests",
             [
                 "ChannelClient", "RelayServer", "OperatorCommands", "Operations", "PosixKit", "ChannelWire",
-                "SodiumCrypto", "SQLiteKit",
+                "SodiumCrypto", "SQLiteKit", "PuppetRelay",
             ]),
         tests("Shell", "OwnerCommandsTests", ["OwnerCommands", "ChannelClient", "Operations"]),
         tests("Tidy", "TidyTests", ["ChannelWire"]),

@@ -121,7 +121,7 @@ package struct MessageAdmission: Sendable {
         return .take(
             Admitted(
                 author: author, authorName: name, role: role, event: event, messageID: messageID,
-                signature: signature, time: forward.timestamp, element: forward.inner))
+                signature: signature, time: Self.time(forward.timestamp), element: forward.inner))
     }
 
     private func check(
@@ -178,6 +178,12 @@ package struct MessageAdmission: Sendable {
         default: false
         }
     }
+
+    /// A relay may say any number for a time; calendars, sums and people take these.
+    private static func time(_ said: Int64) -> Int64 { min(max(said, 0), timeMax) }
+
+    /// 9999-12-31T23:59:59Z. **Units**: seconds since 1970.
+    package static let timeMax: Int64 = 253_402_300_799
 
     private static func isAsGroup(_ params: EventParams) -> Bool {
         switch params {

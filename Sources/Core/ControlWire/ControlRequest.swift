@@ -10,6 +10,10 @@ package enum ControlLimits {
     package static let reasonBytesMax = 512
     /// The most rows of one `members` or `audit` answer.
     package static let rowsMax = 1000
+    /// The most messages that `prune` may be told to leave.
+    package static let keepMax = Int(Int32.max)
+    /// The longest name of a backup's file, in UTF-8 bytes.
+    package static let fileBytesMax = 4095
 }
 
 /// What an operator can ask of a running relay.
@@ -44,6 +48,24 @@ package struct ControlArguments: Codable, Sendable, Equatable {
         self.after = after
         self.file = file
         self.keep = keep
+    }
+
+    /// What no command would take, as a sentence; nil where all that is given may stand.
+    fileprivate var problem: String? {
+        if let limit, !(1...ControlLimits.rowsMax).contains(limit) {
+            return "limit is a number from 1 to \(ControlLimits.rowsMax)."
+        }
+        if let keep, !(1...ControlLimits.keepMax).contains(keep) {
+            return "keep is a number from 1 to \(ControlLimits.keepMax)."
+        }
+        if let reason, reason.utf8.count > ControlLimits.reasonBytesMax {
+            return "A reason has at most \(ControlLimits.reasonBytesMax) bytes."
+        }
+        // A name ends at its first zero byte for the kernel: another file than the one that was named.
+        if let file, file.utf8.count > ControlLimits.fileBytesMax || file.utf8.contains(0) {
+            return "file is a path of at most \(ControlLimits.fileBytesMax) bytes."
+        }
+        return nil
     }
 }
 
@@ -81,17 +103,26 @@ package struct ControlRequest: Sendable, Equatable {
         }
         guard let read = ControlJSON.decode(Line.self, line) else {
             throw ControlRequestError(
-                id: 0,
+                id: ControlJSON.decode(Numbered.self, line)?.id ?? 0,
                 error: ControlError(
-                    .badRequest, "A request is one JSON object with id, command and arguments."))
+                    .badRequest,
+                    "A request is one JSON object with id, command and arguments; its numbers are whole."))
         }
         guard let command = ControlCommand(rawValue: read.command) else {
             let name = String(read.command.prefix(40))
             throw ControlRequestError(
                 id: read.id, error: ControlError(.unknownCommand, "No command is called \(name)."))
         }
-        return ControlRequest(id: read.id, command: command, arguments: read.arguments ?? ControlArguments())
+        let request = ControlRequest(
+            id: read.id, command: command, arguments: read.arguments ?? ControlArguments())
+        if let problem = request.arguments.problem {
+            throw ControlRequestError(id: read.id, error: ControlError(.badRequest, problem))
+        }
+        return request
     }
+
+    /// What can be read of a request that is wrong elsewhere.
+    private struct Numbered: Decodable { var id: Int64 }
 }
 
 /// A request that cannot be served, with the id to answer to (0 where none could be read).

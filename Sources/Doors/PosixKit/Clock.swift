@@ -29,6 +29,11 @@ package enum Clock {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// Blocks this thread for about so long, or until a signal comes; for programs with nothing else to do.
+    package static func pause(milliseconds: Int32) {
+        _ = poll(nil, 0, milliseconds)
+    }
+
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
         let result = unsafe clock_gettime(clock, &time)

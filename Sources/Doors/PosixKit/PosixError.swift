@@ -29,6 +29,8 @@ package struct PosixError: Error, Equatable, Sendable, CustomStringConvertible {
     package var isPermission: Bool { errno == EACCES || errno == EPERM }
     package var isClosedPipe: Bool { errno == EPIPE }
     package var isRefused: Bool { errno == ECONNREFUSED }
+    /// Of a connection to a Unix socket: its queue is full.
+    package var isWouldBlock: Bool { errno == EAGAIN }
     /// Out of descriptors or buffers: trying again at once cannot help.
     package var isOutOfDescriptors: Bool {
         errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM

@@ -137,7 +137,8 @@ extension ClientStore {
         _ id: Int64, make: (StoredChannel, [StoredChannelRelay], Int64) -> [UInt8]?
     ) throws(ClientStoreError) -> (version: Int64, bytes: [UInt8])? {
         try write { () throws(ClientStoreError) -> (version: Int64, bytes: [UInt8])? in
-            guard let channel = try channel(id: id) else { return nil }
+            // Another owner can have used up the numbers; then there is no next one.
+            guard let channel = try channel(id: id), channel.recordVersion < .max else { return nil }
             let version = channel.recordVersion + 1
             guard let bytes = make(channel, try channelRelays(of: id), version) else { return nil }
             try run(

@@ -93,8 +93,8 @@ package enum TimeText {
     }
 
     private static func floorDivide(_ value: Int64, _ by: Int64) -> (Int64, Int64) {
-        let rest = ((value % by) + by) % by
-        return ((value - rest) / by, rest)
+        let (quotient, rest) = value.quotientAndRemainder(dividingBy: by)
+        return rest < 0 ? (quotient - 1, rest + by) : (quotient, rest)
     }
 
     // The Gregorian calendar counted from the first of March, where the leap day is the year's last.

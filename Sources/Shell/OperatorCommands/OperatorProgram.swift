@@ -99,7 +99,7 @@ package enum OperatorProgram {
         }
         arguments.limit = try command.integer("limit", in: 1...ControlLimits.rowsMax)
         arguments.after = command.value("after")
-        arguments.keep = try command.integer("keep", in: 1...Int(Int32.max))
+        arguments.keep = try command.integer("keep", in: 1...ControlLimits.keepMax)
         return (name, arguments)
     }
 

@@ -9,22 +9,41 @@ package struct ControlClient: ~Copyable {
     private var received: [UInt8] = []
     private var nextID: Int64 = 1
 
-    /// Connects at once or says why not.
+    /// Connects, or says why not. Where many connect at once it waits for its turn, as long as for an answer.
     package init(path: String, timeoutSeconds: Int) throws(OperatorError) {
-        do throws(PosixError) {
-            socket = try Posix.connect(unix: path)
-        } catch {
-            if error.isPermission {
-                throw OperatorError(
-                    .notPermitted, "\(path): \(error.reason)",
-                    hint: "only root and the relay's own user may do this")
-            }
-            let absent = error.isNotFound || error.isRefused
-            throw OperatorError(
-                .unreachable, absent ? "no relay is running at \(path)" : error.description,
-                hint: "start antennad, or name its directory with --state")
-        }
         timeoutMilliseconds = Int64(timeoutSeconds) * 1000
+        let deadline = Self.now() + timeoutMilliseconds
+        while true {
+            do throws(PosixError) {
+                socket = try Posix.connect(unix: path)
+                return
+            } catch {
+                guard error.isWouldBlock else { throw Self.unreachable(path, error) }
+                guard Self.now() < deadline else {
+                    throw OperatorError(
+                        .timeout,
+                        "too many programs wait for the relay at \(path): no room for another within "
+                            + "\(timeoutSeconds) s",
+                        hint: "end some of them and try again", exitCode: .temporary)
+                }
+                Clock.pause(milliseconds: Self.queuePauseMilliseconds)
+            }
+        }
+    }
+
+    /// The kernel tells nobody when a queue has room again.
+    private static let queuePauseMilliseconds: Int32 = 20
+
+    private static func unreachable(_ path: String, _ error: PosixError) -> OperatorError {
+        if error.isPermission {
+            return OperatorError(
+                .notPermitted, "\(path): \(error.reason)",
+                hint: "only root and the relay's own user may do this")
+        }
+        let absent = error.isNotFound || error.isRefused
+        return OperatorError(
+            .unreachable, absent ? "no relay is running at \(path)" : error.description,
+            hint: "start antennad, or name its directory with --state")
     }
 
     /// Sends one command and waits for its answer.

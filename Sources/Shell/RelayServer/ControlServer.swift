@@ -112,11 +112,6 @@ final class ControlServer {
     private func command(_ request: ControlRequest, by user: UInt32) -> Result<Step, ControlError> {
         let arguments = request.arguments
         let word = LedgerCommand.Word(actor: "uid \(user)", reason: arguments.reason)
-        if let reason = arguments.reason, reason.utf8.count > ControlLimits.reasonBytesMax {
-            return .failure(
-                ControlError(.badRequest, "A reason has at most \(ControlLimits.reasonBytesMax) bytes."))
-        }
-        let limit = min(max(arguments.limit ?? 100, 1), ControlLimits.rowsMax)
         switch request.command {
         case .address: return .success(.now(.address(AddressReport(link: relay.address))))
         case .version: return .success(.now(.version(RelayVersions.report)))
@@ -130,13 +125,17 @@ final class ControlServer {
         case .status: return .success(.ask(.status))
         case .channels: return .success(.ask(.listChannels))
         case .invitations: return .success(.ask(.listInvitations))
-        case .audit: return .success(.ask(.listAudit(limit: limit)))
+        case .audit: return .success(.ask(.listAudit(limit: arguments.limit ?? 100)))
         case .prune:
+            // All channels are meant where none is named, not where a name came out empty.
+            if let channel = arguments.channel, ChannelReference(channel) == nil {
+                return .failure(ControlError(.badRequest, "channel is a name or an id, or is left out."))
+            }
             return .success(
                 .ask(
                     .prune(
                         arguments.channel.map { ChannelSelector($0) },
-                        keep: arguments.keep.map { Int64(max(1, $0)) },
+                        keep: arguments.keep.map { Int64($0) },
                         word)))
         case .members, .leave, .allow, .accept, .reject, .forget: break
         }
@@ -160,10 +159,7 @@ final class ControlServer {
             }
             return .success(
                 .ask(
-                    .members(
-                        selector, after: after,
-                        limit: arguments.limit.map { min($0, ControlLimits.rowsMax) } ?? ControlLimits.rowsMax
-                    )))
+                    .members(selector, after: after, limit: arguments.limit ?? ControlLimits.rowsMax)))
         }
     }
 
@@ -283,7 +279,8 @@ final class ControlConnection {
         case .closed:
             isReadEnded = true
             readEvent?.remove()
-            return closeIfDone()
+            // The last line may lack its newline, as with `printf` and no \n.
+            if !inbound.isEmpty { inbound.append(UInt8(ascii: "\n")) }
         case .failed: return close()
         }
         while isOpen, let end = inbound.firstIndex(of: UInt8(ascii: "\n")) {
@@ -295,8 +292,9 @@ final class ControlConnection {
             send(
                 ControlResponse(
                     id: 0, outcome: .failure(ControlError(.badRequest, "The request is too long."))))
-            close()
+            return close()
         }
+        closeIfDone()
     }
 
     private func flush() {

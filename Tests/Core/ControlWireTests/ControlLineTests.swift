@@ -32,6 +32,64 @@ struct ControlLineTests {
         }
     }
 
+    static let strangeNumbers = [
+        #""limit":0"#, #""limit":-1"#, #""limit":1001"#, #""limit":1.5"#, #""limit":"5""#, #""limit":true"#,
+        #""limit":[]"#, #""limit":9223372036854775808"#, #""limit":-9223372036854775808"#, #""limit":1e400"#,
+        #""keep":0"#, #""keep":-1"#, #""keep":2147483648"#, #""keep":9223372036854775807"#, #""keep":0.5"#,
+        #""keep":"1""#, #""keep":false"#, #""keep":{}"#, #""keep":1e30"#, #""keep":-0.1"#,
+    ]
+    @Test("a number that makes no sense is refused with the id of its request", arguments: strangeNumbers)
+    func numbers(argument: String) {
+        for command in ControlCommand.allCases {
+            let line =
+                #"{"id":9,"command":"\#(command.rawValue)","arguments":{"channel":"news",\#(argument)}}"#
+            #expect {
+                try ControlRequest.decode(Array(line.utf8))
+            } throws: { error in
+                let error = error as? ControlRequestError
+                return error?.id == 9 && error?.error.kind == .badRequest
+                    && error?.error.message.contains("number") == true
+            }
+        }
+    }
+
+    @Test(
+        "an id that is no whole number is a bad request with id 0",
+        arguments: ["1.5", "-", "\"1\"", "1e99", "null"])
+    func strangeID(id: String) {
+        #expect(throws: ControlRequestError.self) {
+            do throws(ControlRequestError) {
+                _ = try ControlRequest.decode(Array(#"{"id":\#(id),"command":"status"}"#.utf8))
+            } catch {
+                #expect(error.id == 0 && error.error.kind == .badRequest)
+                throw error
+            }
+        }
+    }
+
+    @Test("a reason or a file that is too long, or a file with a zero byte, is refused")
+    func texts() {
+        for argument in [
+            #""reason":"\#(String(repeating: "x", count: ControlLimits.reasonBytesMax + 1))""#,
+            #""file":"/\#(String(repeating: "x", count: ControlLimits.fileBytesMax))""#,
+            #""file":"/tmp/a\u0000b""#,
+        ] {
+            #expect(throws: ControlRequestError.self) {
+                try ControlRequest.decode(
+                    Array(#"{"id":1,"command":"status","arguments":{\#(argument)}}"#.utf8))
+            }
+        }
+    }
+
+    @Test("the largest numbers that make sense are taken")
+    func largest() throws {
+        let line = #"{"id":1,"command":"prune","arguments":{"keep":2147483647,"limit":1000}}"#
+        let request = try ControlRequest.decode(Array(line.utf8))
+        #expect(
+            request.arguments.keep == ControlLimits.keepMax
+                && request.arguments.limit == ControlLimits.rowsMax)
+    }
+
     @Test("an unknown command is answered with the id of its request")
     func unknownCommand() {
         #expect {

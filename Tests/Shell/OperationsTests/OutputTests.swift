@@ -85,6 +85,12 @@ import Testing
 }
 
 @Suite("TimeText") struct TimeTextTests {
+    @Test("every number of seconds has a text", arguments: [Int64.min, .min + 1, -1, 0, .max - 1, .max])
+    func extremes(seconds: Int64) {
+        #expect(TimeText.readable(seconds: seconds).contains("-"))
+        #expect(TimeText.utc(milliseconds: seconds).hasSuffix("Z"))
+    }
+
     @Test(
         "a time is read back as it was written",
         arguments: [0, 1, 86_399, 951_782_400, 1_709_164_800, 4_102_444_799] as [Int64])

@@ -135,8 +135,9 @@ extension ChannelRuntime {
     // MARK: Members
 
     /// JOINED came: our role, and the names of the owners.
-    func takeIntroductions(_ batch: [UInt8], from relay: String) {
-        guard let elements = try? Body.decode(batch, crypto: engine.crypto) else { return }
+    /// Returns: false where the batch does not decode, and nothing was taken.
+    func takeIntroductions(_ batch: [UInt8], from relay: String) -> Bool {
+        guard let elements = try? Body.decode(batch, crypto: engine.crypto) else { return false }
         for element in elements {
             guard case .success(let element) = element, let json = element.json,
                 let event = try? Event.decode(json: json)
@@ -150,6 +151,7 @@ extension ChannelRuntime {
             default: continue
             }
         }
+        return true
     }
 
     private func remember(_ info: MemberInfo, status: MemberStatus, joinedAt: Int64?) {

@@ -126,10 +126,13 @@ final class ChannelRuntime {
         engine.changed()
     }
 
+    /// Takes a relay's word for our role; owners stand in the record, and no relay makes or unmakes one.
     func setRole(_ text: String) {
-        guard text != role.text, !text.isEmpty else { return }
-        role = Role(text: text)
-        engine.background { try engine.store.setChannelRole(id, text) }
+        guard !text.isEmpty else { return }
+        let new = record.ownerKey(me) == keys.key ? Role.owner : min(Role(text: text), .admin)
+        guard new != role else { return }
+        role = new
+        engine.background { try engine.store.setChannelRole(id, new.text) }
     }
 
     // MARK: Relay statuses

@@ -188,7 +188,7 @@ final class HistoryQuestion {
         let sequence =
             engine.background { try engine.store.sequence(of: before.event, relay: relayID) } ?? nil
         if let sequence, sequence > 0 { return (.beforeSequence, sequence) }
-        return (.beforeTime, before.time + 1)
+        return (.beforeTime, before.time == .max ? .max : before.time + 1)
     }
 }
 

@@ -93,7 +93,7 @@ final class AnonymousQuestion: LinkDelegate {
 
     func link(_ link: Link, didReceive frame: Frame) {
         switch (frame, ask) {
-        case (.record(_, let record), .record): finish(.record(record))
+        case (.record(1, let record), .record): finish(.record(record))
         case (.direct(let body), .challenge):
             guard let elements = try? Body.decode(body, crypto: engine.crypto) else { return }
             for case .success(let element) in elements {

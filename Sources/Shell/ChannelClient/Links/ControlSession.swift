@@ -33,7 +33,13 @@ final class ControlSession: RelayConnectionUser {
     private var nextRequest: UInt32 = 1
     private var puts: [UInt32: Int64] = [:]
     private var gets: Set<UInt32> = []
-    private var memberRequests: [UInt32: (Result<Frame.MembersPage, ConnectionFailure>) -> Void] = [:]
+    private var memberRequests: [UInt32: MembersRequest] = [:]
+
+    private struct MembersRequest {
+        let after: MemberID?
+        let limit: Int
+        let done: (Result<Frame.MembersPage, ConnectionFailure>) -> Void
+    }
 
     init(runtime: ChannelRuntime, relayID: Int64, name: String, endpoint: RelayEndpoint) {
         self.runtime = runtime
@@ -79,7 +85,7 @@ final class ControlSession: RelayConnectionUser {
         gets = []
         let waiting = memberRequests
         memberRequests = [:]
-        for done in waiting.values { done(.failure(failure)) }
+        for request in waiting.values { request.done(.failure(failure)) }
     }
 
     func connectionDidClose(_ failure: ConnectionFailure) {
@@ -104,17 +110,21 @@ final class ControlSession: RelayConnectionUser {
         case .direct(let body):
             direct(body)
         case .recordStored(let request, let version):
-            guard puts.removeValue(forKey: request) != nil else { return }
+            guard let put = puts.removeValue(forKey: request) else { return }
+            if let problem = RelayAnswer.misfit(stored: version, put: put) {
+                return connection.restart(.misfit("RECORD_STORED", problem))
+            }
             putFailures = 0
             connection.madeProgress()
             runtime.recordStored(relayID, version: version)
         case .record(let request, let record):
             let asked = gets.remove(request) != nil
+            guard asked || request == 0 else { return }
             runtime.offer(record, from: name, relayID: relayID)
             // The relay had a newer one than ours: what we wanted to say goes into the next version.
             if asked { runtime.scheduleRecord() }
         case .members(let page):
-            memberRequests.removeValue(forKey: page.request)?(.success(page))
+            members(page)
         case .error(let error):
             requestFailed(error)
         default:
@@ -123,8 +133,8 @@ final class ControlSession: RelayConnectionUser {
     }
 
     private func requestFailed(_ error: LinkError) {
-        if let done = memberRequests.removeValue(forKey: error.request) {
-            done(
+        if let request = memberRequests.removeValue(forKey: error.request) {
+            request.done(
                 .failure(
                     ConnectionFailure(
                         stage: .open, text: "\(error.name): \(printable(error.text))", code: error.code)))
@@ -256,8 +266,17 @@ final class ControlSession: RelayConnectionUser {
         after: MemberID?, limit: Int, _ done: @escaping (Result<Frame.MembersPage, ConnectionFailure>) -> Void
     ) {
         let request = newRequest()
-        memberRequests[request] = done
+        memberRequests[request] = MembersRequest(after: after, limit: limit, done: done)
         connection.send(.membersGet(request: request, after: after, limit: UInt16(clamping: limit)))
+    }
+
+    private func members(_ page: Frame.MembersPage) {
+        guard let request = memberRequests[page.request] else { return }
+        if let problem = RelayAnswer.misfit(members: page, after: request.after, limit: request.limit) {
+            return connection.restart(.misfit("MEMBERS", problem))
+        }
+        memberRequests[page.request] = nil
+        request.done(.success(page))
     }
 
     // MARK: What the relay says

@@ -42,7 +42,7 @@ final class MemberSession: RelayConnectionUser {
     }
 
     private struct HistoryRequest {
-        var elements: [(sequence: Int64, batch: [UInt8])] = []
+        var answer: RelayAnswer.History
         let done: (Result<Bool, ConnectionFailure>) -> Void
     }
 
@@ -179,7 +179,9 @@ final class MemberSession: RelayConnectionUser {
     func connection(_ link: Link, didReceive frame: Frame) {
         switch frame {
         case .joined(let batch) where state == .joining:
-            runtime.takeIntroductions(batch, from: name)
+            guard runtime.takeIntroductions(batch, from: name) else {
+                return misfit("JOINED", "it does not decode")
+            }
             engine.background { try engine.store.setRelayJoined(relayID, true) }
             attach(link)
         case .attached(let attached) where state == .attaching:
@@ -191,13 +193,15 @@ final class MemberSession: RelayConnectionUser {
         case .ack(let request, let results):
             acknowledged(request, results)
         case .record(let request, let record):
-            recordRequests.remove(request)
+            guard request == 0 || recordRequests.remove(request) != nil else { return }
             runtime.offer(record, from: name, relayID: relayID)
             engine.changed()
         case .history(let request, let sequence, let batch):
-            histories[request]?.elements.append((sequence, batch))
-        case .historyEnd(let request, _, let more):
-            endHistory(request, more: more)
+            if let problem = histories[request]?.answer.take(sequence: sequence, batch: batch) {
+                misfit("HISTORY", problem)
+            }
+        case .historyEnd(let request, let first, let more):
+            endHistory(request, first: first, more: more)
         case .error(let error):
             requestFailed(error)
         default:
@@ -205,7 +209,13 @@ final class MemberSession: RelayConnectionUser {
         }
     }
 
+    /// An answer that cannot be true ends the link; what waited for it is tried again on the next.
+    private func misfit(_ frame: String, _ problem: String) {
+        connection.restart(.misfit(frame, problem))
+    }
+
     private func attached(_ attached: Frame.Attached, _ link: Link) {
+        if let problem = RelayAnswer.misfit(attached: attached) { return misfit("ATTACHED", problem) }
         state = .attached
         head = attached.head
         connection.succeeded()
@@ -321,7 +331,11 @@ final class MemberSession: RelayConnectionUser {
     }
 
     private func acknowledged(_ request: UInt32, _ results: [Frame.AckResult]) {
-        guard let event = publishing.removeValue(forKey: request), let result = results.first else { return }
+        guard let event = publishing[request] else { return }
+        // Each PUBLISH of ours is one element.
+        if let problem = RelayAnswer.misfit(ack: results, elements: 1) { return misfit("ACK", problem) }
+        publishing[request] = nil
+        let result = results[0]
         switch result.outcome {
         case .stored, .repeated:
             connection.madeProgress()
@@ -369,15 +383,20 @@ final class MemberSession: RelayConnectionUser {
         _ done: @escaping (Result<Bool, ConnectionFailure>) -> Void
     ) {
         let request = newRequest()
-        histories[request] = HistoryRequest(done: done)
+        histories[request] = HistoryRequest(
+            answer: RelayAnswer.History(mode: mode, value: value, limit: limit), done: done)
         connection.send(
             .historyGet(request: request, mode: mode, value: value, limit: UInt16(clamping: limit)))
     }
 
-    private func endHistory(_ request: UInt32, more: Bool) {
-        guard let history = histories.removeValue(forKey: request) else { return }
+    private func endHistory(_ request: UInt32, first: Int64, more: Bool) {
+        guard let history = histories[request] else { return }
+        if let problem = history.answer.misfit(first: first, more: more) {
+            return misfit("HISTORY_END", problem)
+        }
+        histories[request] = nil
         do {
-            try runtime.takeHistory(history.elements, relayID: relayID, relay: name)
+            try runtime.takeHistory(history.answer.elements, relayID: relayID, relay: name)
             history.done(.success(more))
         } catch {
             history.done(.failure(ConnectionFailure(stage: .open, text: error.message)))

@@ -213,6 +213,12 @@ final class RelayConnection: LinkDelegate {
 }
 
 extension ConnectionFailure {
+    /// The relay answered what cannot be true.
+    static func misfit(_ frame: String, _ problem: String) -> ConnectionFailure {
+        ConnectionFailure(
+            stage: .open, text: "the relay's \(frame) does not fit what it was asked: \(problem)")
+    }
+
     init(_ reason: LinkCloseReason, wasOpen: Bool) {
         let stage: Stage = wasOpen ? .open : .handshake
         switch reason {
