@@ -44,6 +44,8 @@ final class ChannelFeed {
     func add(_ reader: MemberReader) {
         reader.index = readers.count
         readers.append(reader)
+        // It stands between those that are still to serve: go round once more, so that none is missed.
+        if waitingReaders > 0 { waitingReaders = readers.count }
     }
 
     func remove(_ reader: MemberReader) {
