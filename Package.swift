@@ -42,6 +42,7 @@ let package = Package(
         .executable(name: "antennad", targets: ["antennad"]),
         .executable(name: "antennactl", targets: ["antennactl"]),
         .executable(name: "antenna", targets: ["antenna"]),
+        .executable(name: "antenna-bench", targets: ["antenna-bench"]),
     ],
     targets: [
         // Core
@@ -94,6 +95,15 @@ let package = Package(
         app("antennad", ["RelayServer"]),
         app("antennactl", ["OperatorCommands"]),
         app("antenna", ["OwnerCommands"]),
+        // Measuring
+        .target(name: "CBench", path: "bench/CBench"),
+        .executableTarget(
+            name: "antenna-bench",
+            dependencies: [
+                "CBench", "ChannelWire", "NoiseProtocol", "LinkRuntime", "SodiumCrypto", "PosixKit",
+                "Operations",
+            ],
+            path: "bench/antenna-bench", swiftSettings: strict),
         // Support
         room("Support", "TestKit", ["ChannelWire", "RelayCore", "ClientCore"]),
         room(
