@@ -1,5 +1,6 @@
 """H10: settings that are read anew while the relay works."""
 
+import os
 import signal
 
 import pytest
@@ -54,14 +55,14 @@ def test_a_broken_file_changes_nothing_and_a_mended_one_is_in_force(place):
 
 def test_the_operator_is_told_what_changed_and_what_needs_a_restart(place):
     place.file.write_text(
-        "[relay]\nname = elsewhere\nlisten = 127.0.0.1:1\nloops = 2\n[admission]\npolicy = manual\n"
+        "[relay]\nname = elsewhere\nlisten = 127.0.0.1:1\nloops = 3\n[admission]\npolicy = manual\n"
         "[timeouts]\nidle_seconds = 2 min\n[log]\nlevel = debug\n[limits]\nchannels = 1\n")
     answer = place.relay.ctl("reload", "--json").json
     assert answer["changed"] == ["[relay] name", "[admission] policy", "[timeouts] idle_seconds", "[log] level"]
     # The address was given as a flag, which still wins.
     assert answer["needRestart"] == ["[relay] loops"]
     status = place.relay.ctl("status", "--json").json
-    assert (status["name"], status["admission"], status["loops"]) == ("elsewhere", "manual", 1)
+    assert (status["name"], status["admission"], status["loops"]) == ("elsewhere", "manual", len(os.sched_getaffinity(0)))
     place.alice("channel", "create", "waits", "--relay", "home", "--timeout", "2", code=None)
     assert [row["channel"] for row in place.relay.ctl("invitations", "--json").json["invitations"]] == ["#waits"]
 

@@ -1,3 +1,4 @@
+internal import CPosix
 import Glibc
 
 /// Numbers of the signals a program of ours handles.
@@ -17,6 +18,16 @@ extension Posix {
 
     package static var processID: Int32 { getpid() }
     package static var userID: UInt32 { geteuid() }
+
+    /// How many processors this process may run on; fewer than the machine has under `taskset` or a cpuset.
+    package static var processorCount: Int {
+        // The kernel refuses a mask shorter than its own; 8,192 processors are as many as it can be built for.
+        var mask = [UInt64](repeating: 0, count: 128)
+        let code = unsafe mask.withUnsafeMutableBytes {
+            unsafe sched_getaffinity(0, UInt($0.count), $0.baseAddress)
+        }
+        return code == 0 ? max(1, mask.reduce(0) { $0 + $1.nonzeroBitCount }) : 1
+    }
 
     /// The value of an environment variable; nil when it is unset.
     package static func environment(_ name: String) -> String? {

@@ -12,6 +12,7 @@ package struct RelayConfiguration: Sendable {
     /// The host and port that go into links; nil: the address that the relay listens on.
     package var advertise: (host: String, port: UInt16?)?
     package var loops = 1
+    static let loopsMax = 64
     package var drainSeconds: Int64 = 5
     package var admission = Admission.open
     package var connectionsMax = 60_000
@@ -63,7 +64,8 @@ package struct RelayConfiguration: Sendable {
             }
             self.advertise = advertise
         }
-        loops = Int(settings.integer("relay", "loops"))
+        let loops = Int(settings.integer("relay", "loops"))
+        self.loops = loops > 0 ? loops : min(Posix.processorCount, RelayConfiguration.loopsMax)
         drainSeconds = settings.integer("relay", "drain_seconds")
         admission = settings.text("admission", "policy").flatMap(Admission.init) ?? .open
         connectionsMax = Int(settings.integer("limits", "connections"))

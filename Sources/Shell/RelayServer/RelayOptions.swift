@@ -16,7 +16,8 @@ package enum RelayOptions {
             "relay", "advertise", .text, default: "", reloadable: false,
             "HOST or HOST:PORT that goes into links; empty: the listen address"),
         ConfigurationOption(
-            "relay", "loops", .integer(1...64), default: "1", reloadable: false, "threads that serve links"),
+            "relay", "loops", .integer(0...64), default: "0", reloadable: false,
+            "threads that serve links; 0: one for each processor that the relay may run on"),
         ConfigurationOption(
             "relay", "drain_seconds", .seconds(0...3600), default: "5", reloadable: true,
             "the time in which a stopping relay says goodbye"),
@@ -84,7 +85,10 @@ package enum RelayOptions {
         ),
         (OptionSpec("advertise", value: "HOST[:PORT]", "what goes into links"), "relay", "advertise"),
         (OptionSpec("name", value: "NAME", "the name that owners see"), "relay", "name"),
-        (OptionSpec("loops", value: "COUNT", "threads that serve links"), "relay", "loops"),
+        (
+            OptionSpec("loops", value: "COUNT", "threads that serve links (default: one for each processor)"),
+            "relay", "loops"
+        ),
         (OptionSpec("log-format", value: "text|json", "how events are written"), "log", "format"),
         (OptionSpec("log-level", value: "LEVEL", "debug, info, notice, warning or error"), "log", "level"),
     ]

@@ -242,6 +242,16 @@ import Testing
         #expect(abs(Clock.nowMilliseconds() / 1000 - Clock.nowSeconds()) <= 1)
     }
 
+    @Test func `the processors that this process may run on are counted`() throws {
+        // Source: proc(5), "Cpus_allowed": hexadecimal words with commas, one bit a processor.
+        let status = String(decoding: try Posix.readFile("/proc/self/status", limit: 64 << 10), as: UTF8.self)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") })
+        let bits = line.dropFirst("Cpus_allowed:".count).compactMap(\.hexDigitValue).reduce(0) {
+            $0 + $1.nonzeroBitCount
+        }
+        #expect(bits > 0 && Posix.processorCount == bits)
+    }
+
     @Test func `the descriptor limit never sinks`() {
         let before = Posix.raiseDescriptorLimit(to: 0)
         #expect(Posix.raiseDescriptorLimit(to: before) == before)
