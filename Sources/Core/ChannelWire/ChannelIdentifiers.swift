@@ -2,12 +2,13 @@
 ///
 /// **Source**: docs/protocol/channel.md, "Ids and keys".
 package struct ChannelID: Hashable, Sendable, CustomStringConvertible {
-    package static let byteCount = 32
-    package let bytes: [UInt8]
+    package static let byteCount = Bytes32.byteCount
+    private let content: Bytes32
+    package var bytes: [UInt8] { content.bytes }
 
     package init?(bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount else { return nil }
-        self.bytes = bytes
+        guard let content = Bytes32(bytes) else { return nil }
+        self.content = content
     }
     /// Base64url, padded or not.
     package init?(text: some StringProtocol) {
@@ -15,8 +16,10 @@ package struct ChannelID: Hashable, Sendable, CustomStringConvertible {
         self.init(bytes: bytes)
     }
     package init(rootKey: PublicKey, sha256: ([UInt8]) -> [UInt8]) {
-        bytes = sha256(rootKey.raw)
-        precondition(bytes.count == Self.byteCount, "SHA-256 gives 32 bytes")
+        guard let content = Bytes32(sha256(rootKey.raw)) else {
+            preconditionFailure("SHA-256 gives 32 bytes")
+        }
+        self.content = content
     }
     package var text: String { Base64URL.encode(bytes) }
     /// As links write it.
@@ -67,19 +70,21 @@ private func newIdentifier(_ random: [UInt8]) -> [UInt8] {
 
 /// An Ed25519 public key. **Shape**: 32 bytes raw, 44 as DER SubjectPublicKeyInfo.
 package struct PublicKey: Hashable, Sendable, CustomStringConvertible {
-    package static let byteCount = 32
+    package static let byteCount = Bytes32.byteCount
     private static let derPrefix: [UInt8] = [
         0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
     ]
-    package let raw: [UInt8]
+    private let content: Bytes32
+    package var raw: [UInt8] { content.bytes }
 
     package init?(raw: [UInt8]) {
-        guard raw.count == Self.byteCount else { return nil }
-        self.raw = raw
+        guard let content = Bytes32(raw) else { return nil }
+        self.content = content
     }
     package init?(der: [UInt8]) {
-        guard der.count == 44, Array(der.prefix(12)) == Self.derPrefix else { return nil }
-        raw = Array(der.suffix(32))
+        guard der.starts(with: Self.derPrefix), let content = Bytes32(der.dropFirst(Self.derPrefix.count))
+        else { return nil }
+        self.content = content
     }
     /// Base64url of the DER form.
     package init?(text: some StringProtocol) {

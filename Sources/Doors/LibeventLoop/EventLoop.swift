@@ -88,16 +88,16 @@ package final class EventLoop {
         -> LoopEvent
     {
         assertOnLoop()
-        return LoopEvent(base, descriptor, interest.flags(persist), .call(handler))
+        return LoopEvent(base, descriptor, interest.flags(persist), handler)
     }
 
-    /// The same without a closure, for objects that exist by the thousand: calls `target` with `interest`.
-    /// `target` is not kept; it must own the event, so that it cannot go before it.
-    package func watch(_ descriptor: Int32, _ interest: Interest, persist: Bool, target: any LoopEventTarget)
-        -> LoopEvent
+    /// The same without a closure and an object of its own, for an owner among thousands. What is watched
+    /// stays so until it is removed.
+    package func watch(_ descriptor: Int32, _ interest: Interest, owner: any DescriptorOwner)
+        -> DescriptorWatch
     {
         assertOnLoop()
-        return LoopEvent(base, descriptor, interest.flags(persist), .target(target, interest))
+        return DescriptorWatch(base, descriptor, interest, owner)
     }
 
     /// Calls `handler` after so many milliseconds, once or again and again. Letting go of the timer stops it.
@@ -114,7 +114,7 @@ package final class EventLoop {
     /// libevent serves signals on one loop of a process only: the last that asked for one.
     package func onSignal(_ number: Int32, _ handler: @escaping () -> Void) -> LoopEvent {
         assertOnLoop()
-        let event = LoopEvent(base, number, EV_SIGNAL | EV_PERSIST, .call(handler))
+        let event = LoopEvent(base, number, EV_SIGNAL | EV_PERSIST, handler)
         event.add()
         return event
     }

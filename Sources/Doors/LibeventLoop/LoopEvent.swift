@@ -1,30 +1,16 @@
 internal import CLibevent
 
-/// Gets the events of `EventLoop.watch(…, target:)`.
-package protocol LoopEventTarget: AnyObject {
-    func loopEvent(_ interest: EventLoop.Interest)
-}
-
 /// Something a loop watches: a descriptor or a signal. Letting go of it ends the watching.
 @safe package final class LoopEvent {
-    enum Receiver {
-        case call(() -> Void)
-        case target(Unowned, EventLoop.Interest)
-        static func target(_ target: any LoopEventTarget, _ interest: EventLoop.Interest) -> Receiver {
-            .target(Unowned(target: target), interest)
-        }
-    }
-    struct Unowned { unowned let target: any LoopEventTarget }
-
     private let base: EventBase
-    private let receiver: Receiver
+    private let handler: () -> Void
     private var event: OpaquePointer?
     package private(set) var isAdded = false
     private let persists: Bool
 
-    init(_ base: EventBase, _ descriptor: Int32, _ flags: Int32, _ receiver: Receiver) {
+    init(_ base: EventBase, _ descriptor: Int32, _ flags: Int32, _ handler: @escaping () -> Void) {
         self.base = base
-        self.receiver = receiver
+        self.handler = handler
         persists = flags & EV_PERSIST != 0
         // The argument is not retained: `deinit` frees the event before the object goes.
         let argument = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -55,10 +41,7 @@ package protocol LoopEventTarget: AnyObject {
 
     private func fire() {
         if !persists { isAdded = false }
-        switch receiver {
-        case .call(let handler): handler()
-        case .target(let box, let interest): box.target.loopEvent(interest)
-        }
+        handler()
     }
 
     deinit { unsafe event_free(event) }

@@ -38,7 +38,7 @@ extension Link {
         inbound = []
         enter(.closing)
         // The peer's end of the stream must be seen, also where reading was paused.
-        _ = readEvent?.add()
+        _ = readWatch?.add()
         putOff()
     }
 
@@ -70,9 +70,7 @@ extension Link {
         dropDescriptor()
         context.unregister(slot)
         handshake = nil
-        sendKey = nil
-        receiveKey = nil
-        receiveSecret = nil
+        keys = nil
         inbound = []
         queue = []
         unsent = []
@@ -81,10 +79,10 @@ extension Link {
 
     /// Stops watching before closing: the number may be another connection's in the next moment.
     func dropDescriptor() {
-        readEvent?.remove()
-        writeEvent?.remove()
-        readEvent = nil
-        writeEvent = nil
+        readWatch?.remove()
+        writeWatch?.remove()
+        readWatch = nil
+        writeWatch = nil
         if descriptor >= 0 { Posix.closeRaw(descriptor) }
         descriptor = -1
     }
@@ -94,7 +92,6 @@ extension Link {
         let told = delegate
         delegate = nil
         told?.linkDidClose(self, reason: closeReason ?? .local(nil))
-        owner = nil
     }
 
     private static let discardedBytesMax = 1 << 20

@@ -76,8 +76,8 @@ extension Link {
 
     func adopt(_ raw: Int32) {
         descriptor = raw
-        readEvent = context.loop.watch(raw, .read, persist: true, target: self)
-        if readEvent?.add() != true { finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        readWatch = context.loop.watch(raw, .read, owner: self)
+        if readWatch?.add() != true { finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
     }
 
     // MARK: - Connecting
@@ -96,8 +96,8 @@ extension Link {
             }
             peerAddress = address
             enter(.connecting)
-            writeEvent = context.loop.watch(descriptor, .write, persist: true, target: self)
-            if writeEvent?.add() == true { return }
+            writeWatch = context.loop.watch(descriptor, .write, owner: self)
+            if writeWatch?.add() == true { return }
             dropDescriptor()
         }
         let reason =
@@ -108,7 +108,7 @@ extension Link {
     /// The connection stands or has failed.
     func connectionProgressed() {
         if let failure = Posix.connectOutcome(descriptor) { return connectNext(after: failure) }
-        writeEvent?.remove()
+        writeWatch?.remove()
         if handshake?.proxy == nil { beginClientHandshake() } else { beginProxying() }
     }
 
@@ -121,7 +121,7 @@ extension Link {
         handshake.clientPreface = preface
         handshake.ephemeral = ephemeral
         enter(.handshaking)
-        if readEvent == nil { adopt(descriptor) }
+        if readWatch == nil { adopt(descriptor) }
         // Message 1 does not depend on the prologue, so it goes with the preface; see link.md.
         if phase == .handshaking { transmit(preface.bytes + ephemeral.publicKey) }
     }
@@ -235,13 +235,7 @@ extension Link {
             preconditionFailure("a finished handshake has its keys")
         }
         handshakeHash = split.handshakeHash
-        sendKey = AEADKey(suite: suite, key: SecretBytes(moving: &sending))
-        let secret = SecretBytes(moving: &receiving)
-        if suite == .aesGCM, side == .relay {
-            receiveSecret = secret
-        } else {
-            receiveKey = AEADKey(suite: suite, key: secret)
-        }
+        keys = AEADKeyPair(suite: suite, sending: &sending, receiving: &receiving)
         handshake = nil
         enter(.open)
         delegate?.linkDidOpen(self)

@@ -7,7 +7,7 @@ extension Link {
     /// Reads nothing more for now, so that the peer's own sending stalls; frames that were received already
     /// still come. What the peer may be blamed for by its silence waits too.
     package func pauseReading() {
-        if phase == .open { readEvent?.remove() }
+        if phase == .open { readWatch?.remove() }
     }
 
     /// Reads again.
@@ -16,11 +16,11 @@ extension Link {
         receivedTick = context.tick
         recordTick = context.tick
         isPingSent = false
-        guard readEvent?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        guard readWatch?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
         awaitDeadline()
     }
 
-    var isReadingPaused: Bool { readEvent?.isAdded == false }
+    var isReadingPaused: Bool { readWatch?.isAdded == false }
 
     /// Bytes have come: joined with what was left, they are opened where they lie in the loop's scratch
     /// memory.
@@ -84,7 +84,7 @@ extension Link {
     /// Returns: the bytes that are done with.
     private func openRecords(_ start: Int, _ end: Int) -> Int {
         var offset = start
-        var key = receiveKey
+        var isLoaded = false
         while phase == .open, end - offset >= 2 {
             let head = unsafe context.receive.slice(offset, 2)
             let length = unsafe Int(head[0]) << 8 | Int(head[1])
@@ -93,10 +93,14 @@ extension Link {
                 break
             }
             guard end - offset >= 2 + length else { break }
-            if key == nil, let receiveSecret { key = AEADKey(suite: .aesGCM, key: receiveSecret) }
-            guard let key else { preconditionFailure("an open link has its keys") }
+            // Once for all records that came together: no other link receives meanwhile.
+            if !isLoaded {
+                guard let keys else { preconditionFailure("an open link has its keys") }
+                keys.loadReceiving(into: context.opening)
+                isLoaded = true
+            }
             let record = unsafe context.receive.slice(offset + 2, length)
-            guard let count = unsafe key.open(record, nonce: receiveNonce) else {
+            guard let count = unsafe context.opening.open(record, nonce: receiveNonce) else {
                 finish(.notAuthentic)
                 break
             }

@@ -24,7 +24,7 @@ extension Link {
 
     /// Seals the queue into records and sends them, unless older ones still wait.
     func flushQueue() {
-        guard !queue.isEmpty, unsent.isEmpty, sendKey != nil, descriptor >= 0 else { return }
+        guard !queue.isEmpty, unsent.isEmpty, keys != nil, descriptor >= 0 else { return }
         let count = sealQueue(at: 0)
         unsafe transmit(UnsafeRawBufferPointer(context.seal.slice(0, count)))
     }
@@ -80,13 +80,14 @@ extension Link {
     /// Returns: the bytes of the record.
     @inline(__always)
     private func sealRecord(at start: Int, _ count: Int) -> Int {
-        guard let sendKey else { preconditionFailure("an open link has its keys") }
+        guard let keys else { preconditionFailure("an open link has its keys") }
         let plaintext = settings.isPadding ? RecordPadding.padded(count) : count
         let ciphertext = plaintext + AEADKey.tagByteCount
         let record = unsafe context.seal.slice(start, 2 + ciphertext)
         unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: ciphertext).bigEndian, as: UInt16.self)
         for index in 2 + count..<2 + plaintext { unsafe record[index] = 0 }
-        unsafe sendKey.seal(
+        keys.loadSending(into: context.sealing)
+        unsafe context.sealing.seal(
             UnsafeMutableRawBufferPointer(rebasing: record[2...]), plaintextCount: plaintext, nonce: sendNonce
         )
         sendNonce += 1
@@ -114,10 +115,10 @@ extension Link {
         unsafe unsent = Array(rest)
         unsentOffset = 0
         noteProgress()
-        if writeEvent == nil {
-            writeEvent = context.loop.watch(descriptor, .write, persist: true, target: self)
+        if writeWatch == nil {
+            writeWatch = context.loop.watch(descriptor, .write, owner: self)
         }
-        guard writeEvent?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        guard writeWatch?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
         awaitDeadline()
     }
 
@@ -142,7 +143,7 @@ extension Link {
             receivedTick = context.tick
             isPingSent = false
         }
-        writeEvent?.remove()
+        writeWatch?.remove()
         flushQueue()
         finishClosingIfFlushed()
         if canSendBulk { delegate?.linkIsWritable(self) }

@@ -14,7 +14,7 @@ internal import SodiumCrypto
 ///
 /// The loop's context keeps a link until `linkDidClose` has been called, and the link keeps its delegate as
 /// long.
-package final class Link: LoopEventTarget {
+package final class Link: DescriptorOwner {
     package enum Side: Sendable { case client, relay }
     enum Phase: UInt8 { case connecting, proxying, handshaking, open, closing, closed, reported }
 
@@ -22,8 +22,6 @@ package final class Link: LoopEventTarget {
     package let settings: LinkSettings
     package let side: Side
     package var delegate: (any LinkDelegate)?
-    /// Room for the user's own object.
-    package var owner: AnyObject?
     /// The other end; nil on a Unix socket and at a client that is not connected yet.
     package internal(set) var peerAddress: SocketAddress?
     /// The relay's identity key, at a client that is open.
@@ -34,15 +32,12 @@ package final class Link: LoopEventTarget {
 
     var phase: Phase
     var descriptor: Int32 = -1
-    var readEvent: LoopEvent?
-    var writeEvent: LoopEvent?
+    var readWatch: DescriptorWatch?
+    var writeWatch: DescriptorWatch?
     var handshake: LinkHandshake?
 
-    var sendKey: AEADKey?
+    var keys: AEADKeyPair?
     var sendNonce: UInt64 = 0
-    /// The AES schedule is 512 bytes: a relay makes it anew for each wake-up and keeps the 32 bytes only.
-    var receiveKey: AEADKey?
-    var receiveSecret: SecretBytes?
     var receiveNonce: UInt64 = 0
 
     /// A record, or a handshake message, that has not come whole yet.
@@ -117,7 +112,7 @@ package final class Link: LoopEventTarget {
 
     // MARK: - Events
 
-    package func loopEvent(_ interest: EventLoop.Interest) {
+    package func descriptorReady(_ interest: EventLoop.Interest) {
         context.run {
             switch (interest, phase) {
             case (_, .closed), (_, .reported): break

@@ -1,5 +1,6 @@
 package import LibeventLoop
 import PosixKit
+internal import SodiumCrypto
 
 /// What all links of one loop share: the loop, the scratch memory, the deadlines.
 ///
@@ -16,6 +17,10 @@ package final class LinkLoopContext {
     let receive = ScratchBuffer(count: 2 * maximumRecord)
     /// Room for all records that one send can make: the control queue (two) and a bulk record.
     let seal = ScratchBuffer(count: 4 * maximumRecord)
+
+    /// The key schedules that all links of the loop use in turn.
+    let sealing = AEADSchedule()
+    let opening = AEADSchedule()
 
     private var links: ContiguousArray<Link?> = []
     private var freeSlots: [Int32] = []

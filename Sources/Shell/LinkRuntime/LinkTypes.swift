@@ -14,8 +14,8 @@ package protocol LinkDelegate: AnyObject {
     func linkDidClose(_ link: Link, reason: LinkCloseReason)
 }
 
-/// Why a link is closed.
-package enum LinkCloseReason: Equatable, Sendable {
+/// Why a link is closed. Indirect, since every link has room for one and nearly none has one.
+package indirect enum LinkCloseReason: Equatable, Sendable {
     /// By our user; with the number of the error that the peer was told, if any.
     case local(LinkErrorCode?)
     /// The peer ended the stream.

@@ -19,7 +19,7 @@ final class Authority {
     private let ledger: RelayLedger
     private var relay: RelayShared?
     private var loops: [Mailbox<LoopMessage>] = []
-    private var memberLinks: [MemberKey: [LinkReference]] = [:]
+    private var memberLinks: [ChannelID: [MemberID: MemberLinks]] = [:]
     /// For each loop what this batch has to say to it.
     private var outboxes: [[LoopMessage]] = []
     /// How long to wait for work before going round once more.
@@ -30,9 +30,10 @@ final class Authority {
     /// What went so far of prunings that are carried out in several transactions.
     private var pruned: [ControlReference: Pruned] = [:]
 
-    private struct MemberKey: Hashable {
-        let channel: ChannelID
-        let member: MemberID
+    /// Nearly every member has one link, which then needs no array.
+    private struct MemberLinks {
+        var newest: LinkReference
+        var older: [LinkReference] = []
     }
 
     /// What to do with the reply of a command.
@@ -129,9 +130,9 @@ final class Authority {
                 commands.append(command)
                 destinations.append(.control(reference, command))
             case .linked(let link, let channel, let member):
-                linked(link, MemberKey(channel: channel, member: member))
+                linked(link, channel, member)
             case .unlinked(let link, let channel, let member):
-                unlinked(link, MemberKey(channel: channel, member: member))
+                unlinked(link, channel, member)
             case .begin(let relay, let loops):
                 self.relay = relay
                 self.loops = loops
@@ -300,22 +301,34 @@ final class Authority {
 
     // MARK: Links per member
 
-    private func linked(_ link: LinkReference, _ key: MemberKey) {
-        attached[key.channel, default: 0] += 1
-        var links = memberLinks[key] ?? []
-        links.append(link)
-        if links.count > Authority.linksPerMemberMax {
-            let oldest = links.removeFirst()
+    private func linked(_ link: LinkReference, _ channel: ChannelID, _ member: MemberID) {
+        attached[channel, default: 0] += 1
+        guard var links = memberLinks[channel]?[member] else {
+            memberLinks[channel, default: [:]][member] = MemberLinks(newest: link)
+            return
+        }
+        links.older.append(links.newest)
+        links.newest = link
+        if links.older.count >= Authority.linksPerMemberMax {
+            let oldest = links.older.removeFirst()
             post(.close(oldest, .replaced), to: oldest.loop)
         }
-        memberLinks[key] = links
+        memberLinks[channel]?[member] = links
     }
 
-    private func unlinked(_ link: LinkReference, _ key: MemberKey) {
-        if let count = attached[key.channel] { attached[key.channel] = count > 1 ? count - 1 : nil }
-        guard var links = memberLinks[key] else { return }
-        links.removeAll { $0 == link }
-        memberLinks[key] = links.isEmpty ? nil : links
+    private func unlinked(_ link: LinkReference, _ channel: ChannelID, _ member: MemberID) {
+        if let count = attached[channel] { attached[channel] = count > 1 ? count - 1 : nil }
+        guard var links = memberLinks[channel]?[member] else { return }
+        if links.newest != link {
+            links.older.removeAll { $0 == link }
+        } else if let next = links.older.popLast() {
+            links.newest = next
+        } else {
+            memberLinks[channel]?[member] = nil
+            if memberLinks[channel]?.isEmpty == true { memberLinks[channel] = nil }
+            return
+        }
+        memberLinks[channel]?[member] = links
     }
 }
 

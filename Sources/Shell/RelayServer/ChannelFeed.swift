@@ -42,19 +42,19 @@ final class ChannelFeed {
     // MARK: Readers
 
     func add(_ reader: MemberReader) {
-        reader.index = readers.count
+        reader.index = Int32(readers.count)
         readers.append(reader)
         // It stands between those that are still to serve: go round once more, so that none is missed.
         if waitingReaders > 0 { waitingReaders = readers.count }
     }
 
     func remove(_ reader: MemberReader) {
-        let index = reader.index
+        let index = Int(reader.index)
         guard index >= 0, index < readers.count, readers[index] === reader else { return }
         readers.swapAt(index, readers.count - 1)
         readers.removeLast()
         reader.index = -1
-        if index < readers.count { readers[index].index = index }
+        if index < readers.count { readers[index].index = Int32(index) }
         // The one that took the place may have been skipped by this: go round once more.
         if waitingReaders > 0 { waitingReaders = readers.count }
         if nextReader >= readers.count { nextReader = 0 }
@@ -194,55 +194,5 @@ final class ChannelFeed {
     }
 }
 
-/// The answer to a HISTORY_GET on its way out.
-struct HistoryAnswer {
-    let segment: LogSegment
-    /// How many of its frames have been sent.
-    var sent = 0
-}
-
-/// A member's link as a reader of its channel's log: a cursor.
-final class MemberReader {
-    let link: Link
-    /// The session that this reader belongs to, by its number.
-    let number: UInt64
-    let member: MemberID
-    unowned let feed: ChannelFeed
-    /// The last sequence that was handed to the link.
-    var cursor: Int64
-    /// Its place in the feed.
-    var index = -1
-    /// A page of the log that the reader thread brought.
-    var page: LogSegment?
-    /// The reader thread has been asked for a page and has not answered.
-    var isAwaitingPage = false
-    var nextAnswer: HistoryAnswer?
-    var isAwaitingHistory = false
-    /// The membership or the channel has ended: deliver up to here, then say why and close.
-    private(set) var end: (through: Int64, code: LinkErrorCode)?
-    /// It is on the loop's list of readers to serve in the next turn.
-    var isServedLater = false
-
-    init(link: Link, number: UInt64, member: MemberID, feed: ChannelFeed, cursor: Int64) {
-        self.link = link
-        self.number = number
-        self.member = member
-        self.feed = feed
-        self.cursor = cursor
-    }
-
-    func finish(through: Int64, _ code: LinkErrorCode) {
-        if end == nil { end = (through, code) }
-    }
-
-    /// Says goodbye once everything before the end was handed over.
-    func finishIfDone() {
-        guard let end, cursor >= end.through else { return }
-        link.close(error: end.code)
-    }
-}
-
 @available(*, unavailable)
 extension ChannelFeed: Sendable {}
-@available(*, unavailable)
-extension MemberReader: Sendable {}

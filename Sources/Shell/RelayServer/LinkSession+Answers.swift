@@ -104,8 +104,9 @@ extension LinkSession {
         link.forgetHandshakeHash()
         let feed = loop.feed(attach.channel, head: view.window.head)
         let reader = MemberReader(
-            link: link, number: number, member: attach.member, feed: feed, cursor: view.resume.resumeAfter)
-        stage = .member(MemberSide(channel: attach.channel, key: view.memberKey, reader: reader))
+            link: link, number: number, member: attach.member, key: view.memberKey, feed: feed,
+            cursor: view.resume.resumeAfter)
+        stage = .member(reader)
         feed.add(reader)
         loop.relay.authority.post(.linked(reference, attach.channel, attach.member))
         send(
@@ -121,11 +122,11 @@ extension LinkSession {
 
     // MARK: PUBLISH and HISTORY_GET
 
-    func publish(_ side: MemberSide, _ request: UInt32, _ body: [UInt8]) {
-        if let end = side.reader.end { return refuse(request: request, end.code) }
+    func publish(_ reader: MemberReader, _ request: UInt32, _ body: [UInt8]) {
+        if let end = reader.end { return refuse(request: request, end.code) }
         let items: [PublishItem]
         switch ElementReading.publish(
-            body, channel: side.channel, author: side.reader.member, key: side.key,
+            body, channel: reader.channel, author: reader.member, key: reader.key,
             messageBytesMax: loop.relay.configuration.messageBytesMax, crypto: loop.relay.crypto)
         {
         case .failure(let code): return refuse(request: request, code.code)
@@ -141,13 +142,13 @@ extension LinkSession {
     }
 
     func history(
-        _ side: MemberSide, _ request: UInt32, _ mode: Frame.HistoryMode, _ value: Int64, _ limit: UInt16
+        _ reader: MemberReader, _ request: UInt32, _ mode: Frame.HistoryMode, _ value: Int64, _ limit: UInt16
     ) {
         // One page at a time: the answer of the last has to be on its way before the next is read.
-        guard !side.reader.isAwaitingHistory, side.reader.nextAnswer == nil else {
+        guard !reader.isAwaitingHistory, reader.nextAnswer == nil else {
             return refuse(request: request, .rateLimited)
         }
-        side.reader.isAwaitingHistory = true
+        reader.isAwaitingHistory = true
         let question: RelayReader.HistoryQuestion =
             switch mode {
             case .beforeSequence: .beforeSequence(value)
@@ -156,30 +157,30 @@ extension LinkSession {
             }
         began(0)
         loop.relay.reader.post(
-            .history(reference, side.channel, request: request, question, limit: max(1, Int(limit))))
+            .history(reference, reader.channel, request: request, question, limit: max(1, Int(limit))))
     }
 
     func historyCame(_ request: UInt32, _ segment: LogSegment?) {
         defer { settled(0) }
-        guard case .member(let side) = stage else { return }
-        side.reader.isAwaitingHistory = false
+        guard case .member(let reader) = stage else { return }
+        reader.isAwaitingHistory = false
         guard let segment else { return refuse(request: request, .internal) }
-        side.reader.nextAnswer = HistoryAnswer(segment: segment)
-        loop.serveLater(side.reader)
+        reader.nextAnswer = HistoryAnswer(segment: segment)
+        loop.serveLater(reader)
     }
 
     func pageCame(_ page: LogSegment?, head: Int64) {
-        guard case .member(let side) = stage else { return }
-        side.reader.isAwaitingPage = false
+        guard case .member(let reader) = stage else { return }
+        reader.isAwaitingPage = false
         guard let page else { return refuse(.internal) }
         // Nothing after the cursor and yet not at the head: the log is gone or was cut under our hands.
-        guard page.through > side.reader.cursor else {
-            if let end = side.reader.end { return refuse(end.code) }
-            if side.reader.cursor < side.reader.feed.tail.head { refuse(.internal) }
+        guard page.through > reader.cursor else {
+            if let end = reader.end { return refuse(end.code) }
+            if reader.cursor < reader.feed.tail.head { refuse(.internal) }
             return
         }
-        side.reader.page = page
-        loop.serveLater(side.reader)
+        reader.page = page
+        loop.serveLater(reader)
     }
 
     func membersCame(_ request: UInt32, _ frame: Frame?) {

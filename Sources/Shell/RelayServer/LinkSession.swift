@@ -18,13 +18,14 @@ internal import SodiumCrypto
 /// afterwards.
 /// Source: docs/protocol/frames.md.
 final class LinkSession: LinkDelegate {
+    /// Indirect where it passes soon, so that a session that lasts has room for a reference only.
     enum Stage {
         case open
         /// The answer of the authority decides what comes next.
-        case asking(Asking)
+        indirect case asking(Asking)
         case control(ControlSide)
-        case joined(ChannelID, MemberID)
-        case member(MemberSide)
+        indirect case joined(ChannelID, MemberID)
+        case member(MemberReader)
         /// Said goodbye; nothing is taken any more.
         case ended
     }
@@ -39,23 +40,23 @@ final class LinkSession: LinkDelegate {
     unowned let loop: RelayLoop
     private(set) var link: Link?
     var stage = Stage.open
-    private var questions = 0
     private var held: [Frame] = []
-    private var heldBytes = 0
-    /// What other threads have been asked for this link and have not answered: how much, and how large.
-    private var pending = 0
-    private var pendingBytes = 0
+    private var heldBytes: Int32 = 0
+    /// What other threads have been asked for this link and have not answered: how large, and how much.
+    private var pendingBytes: Int32 = 0
+    private var pending: Int32 = 0
+    /// What its client was told in DRAIN. Units: milliseconds.
+    var drainDelay: UInt32 = 0
+    private var questions: UInt8 = 0
     private var isPaused = false
     /// A stopping relay closes it once nothing of it is under way.
     var wantsToClose = false
-    /// What its client was told in DRAIN. Units: milliseconds.
-    var drainDelay: UInt32 = 0
 
     /// Beyond these nothing more is read from the link until half of it is answered.
-    static let pendingMax = 256
-    static let pendingBytesMax = 256 << 10
+    static let pendingMax: Int32 = 256
+    static let pendingBytesMax: Int32 = 256 << 10
     static let heldFramesMax = 64
-    static let heldBytesMax = 64 << 10
+    static let heldBytesMax: Int32 = 64 << 10
 
     init(number: UInt64, loop: RelayLoop) {
         self.number = number
@@ -75,7 +76,7 @@ final class LinkSession: LinkDelegate {
     }
 
     func linkIsWritable(_ link: Link) {
-        if case .member(let member) = stage { member.reader.feed.feed(member.reader, loop) }
+        if case .member(let reader) = stage { reader.feed.feed(reader, loop) }
     }
 
     func linkDidClose(_ link: Link, reason: LinkCloseReason) {
@@ -106,17 +107,17 @@ final class LinkSession: LinkDelegate {
             relay.reader.post(
                 .members(reference, side.channel, request: request, after: after, limit: Int(limit)))
         case (.control(let side), .direct(let body)): side.receive(body, self)
-        case (.member(let side), .publish(let request, let body)): publish(side, request, body)
-        case (.member(let side), .historyGet(let request, let mode, let value, let limit)):
-            history(side, request, mode, value, limit)
-        case (.member(let side), .recordGet(let request, let channel)) where channel == side.channel:
+        case (.member(let reader), .publish(let request, let body)): publish(reader, request, body)
+        case (.member(let reader), .historyGet(let request, let mode, let value, let limit)):
+            history(reader, request, mode, value, limit)
+        case (.member(let reader), .recordGet(let request, let channel)) where channel == reader.channel:
             ask(.record(channel), .recordGet(request: request))
         default: refuse(.protocolViolation)
         }
     }
 
     private func hold(_ frame: Frame) {
-        heldBytes += frame.heldBytes
+        heldBytes += Int32(frame.heldBytes)
         guard held.count < LinkSession.heldFramesMax, heldBytes <= LinkSession.heldBytesMax else {
             return refuse(.rateLimited)
         }
@@ -141,7 +142,7 @@ final class LinkSession: LinkDelegate {
         return true
     }
 
-    static let questionsMax = 8
+    static let questionsMax: UInt8 = 8
 
     // MARK: Saying no
 
@@ -181,7 +182,7 @@ final class LinkSession: LinkDelegate {
     /// Counts what is asked, and stops reading where it is too much.
     func began(_ bytes: Int) {
         pending += 1
-        pendingBytes += bytes
+        pendingBytes += Int32(bytes)
         guard pending >= LinkSession.pendingMax || pendingBytes >= LinkSession.pendingBytesMax else { return }
         isPaused = true
         link?.pauseReading()
@@ -190,7 +191,7 @@ final class LinkSession: LinkDelegate {
     /// Counts an answer.
     func settled(_ bytes: Int) {
         pending -= 1
-        pendingBytes -= bytes
+        pendingBytes -= Int32(bytes)
         precondition(pending >= 0 && pendingBytes >= 0, "an answer belongs to a question")
         if isPaused, pending <= LinkSession.pendingMax / 2, pendingBytes <= LinkSession.pendingBytesMax / 2 {
             isPaused = false
@@ -205,10 +206,12 @@ final class LinkSession: LinkDelegate {
     private func leaveStage() {
         switch stage {
         case .control(let side): loop.remove(side, self)
-        case .member(let side):
-            side.reader.feed.remove(side.reader)
-            loop.feedLostReader(side.reader.feed)
-            relay.authority.post(.unlinked(reference, side.channel, side.reader.member))
+        case .member(let reader):
+            // The feed goes with its last reader, so what is asked of it is asked before.
+            let channel = reader.channel
+            reader.feed.remove(reader)
+            loop.feedLostReader(reader.feed)
+            relay.authority.post(.unlinked(reference, channel, reader.member))
         case .open, .asking, .joined, .ended: break
         }
     }

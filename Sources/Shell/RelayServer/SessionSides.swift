@@ -73,21 +73,5 @@ final class ControlSide {
     }
 }
 
-/// A member's link.
-final class MemberSide {
-    let channel: ChannelID
-    /// The key that the proof was checked with: what the member publishes is signed with it.
-    let key: PublicKey
-    let reader: MemberReader
-
-    init(channel: ChannelID, key: PublicKey, reader: MemberReader) {
-        self.channel = channel
-        self.key = key
-        self.reader = reader
-    }
-}
-
 @available(*, unavailable)
 extension ControlSide: Sendable {}
-@available(*, unavailable)
-extension MemberSide: Sendable {}

@@ -83,6 +83,33 @@ private let suites: [AEADSuite] = AEADSuite.aesAvailable ? [.chaChaPoly, .aesGCM
         var empty: [UInt8] = []
         #expect(empty.withUnsafeMutableBytes { key.open($0, nonce: 0) } == nil)
     }
+
+    @Test(arguments: suites)
+    func `keys of many connections share one schedule, and each direction has its own`(suite: AEADSuite) {
+        let schedule = AEADSchedule()
+        let keys = (0..<3).map { _ in Sodium.random(32) }
+        let pairs = (0..<3).map { index in
+            var sending = keys[index]
+            var receiving = keys[(index + 1) % 3]
+            let pair = AEADKeyPair(suite: suite, sending: &sending, receiving: &receiving)
+            #expect(sending.allSatisfy { $0 == 0 } && receiving.allSatisfy { $0 == 0 }, "wiped")
+            return pair
+        }
+        for (index, pair) in pairs.enumerated() {
+            let plain = Array("of connection \(index)".utf8)
+            var buffer = plain + [UInt8](repeating: 0, count: 16)
+            pair.loadSending(into: schedule)
+            buffer.withUnsafeMutableBytes { schedule.seal($0, plaintextCount: plain.count, nonce: 7) }
+            #expect(buffer == AEADKey(suite: suite, key: keys[index]).seal(plain, nonce: 7))
+            // What is sent on one is what the connection before it receives with.
+            var other = buffer
+            pair.loadReceiving(into: schedule)
+            #expect(other.withUnsafeMutableBytes { schedule.open($0, nonce: 7) } == nil)
+            pairs[(index + 2) % 3].loadReceiving(into: schedule)
+            #expect(buffer.withUnsafeMutableBytes { schedule.open($0, nonce: 7) } == plain.count)
+            #expect(Array(buffer[..<plain.count]) == plain)
+        }
+    }
 }
 
 @Suite struct PassphraseBoxTests {

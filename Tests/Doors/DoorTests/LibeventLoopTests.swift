@@ -64,10 +64,16 @@ import Testing
         #expect(event == nil)
     }
 
-    @Test func `a target is called with its interest and is not kept`() throws {
-        final class Target: LoopEventTarget {
+    @Test func `an owner is told what its descriptor is ready for, is not kept, and may let go meanwhile`()
+        throws
+    {
+        final class Owner: DescriptorOwner {
             var seen: [EventLoop.Interest] = []
-            func loopEvent(_ interest: EventLoop.Interest) { seen.append(interest) }
+            var watch: DescriptorWatch?
+            func descriptorReady(_ interest: EventLoop.Interest) {
+                seen.append(interest)
+                if seen.count == 2 { watch = nil }
+            }
         }
         let loop = try EventLoop()
         let (a, b) = try Posix.socketPair()
@@ -75,15 +81,27 @@ import Testing
             Posix.closeRaw(a)
             Posix.closeRaw(b)
         }
-        var target: Target? = Target()
-        weak let watched = target
-        do {
-            let event = loop.watch(a, .write, persist: false, target: try #require(target))
-            event.add()
-            loop.runOnce()
-            #expect(target?.seen == [.write])
-        }
-        target = nil
+        var owner: Owner? = Owner()
+        weak let watched = owner
+        owner?.watch = loop.watch(a, .write, owner: try #require(owner))
+        loop.runOnce(waiting: false)
+        #expect(owner?.seen == [], "nothing is watched before it is added")
+        #expect(owner?.watch?.add() == true)
+        loop.runOnce()
+        #expect(owner?.watch?.isAdded == true, "it stays")
+        owner?.watch?.remove()
+        loop.runOnce(waiting: false)
+        #expect(owner?.seen == [.write])
+        #expect(owner?.watch?.add() == true)
+        loop.runOnce()
+        loop.runOnce(waiting: false)
+        #expect(owner?.seen == [.write, .write], "it was let go of while it was told")
+        owner?.watch = loop.watch(b, .read, owner: try #require(owner))
+        _ = owner?.watch?.add()
+        #expect(Posix.send(a, [1]) == .done(1))
+        loop.runOnce()
+        #expect(owner?.seen == [.write, .write, .read])
+        owner = nil
         #expect(watched == nil)
     }
 

@@ -1,0 +1,70 @@
+internal import ChannelWire
+internal import LinkRuntime
+
+/// A member's link as a reader of its channel's log: a cursor.
+///
+/// There is one for each subscriber, so what it holds is counted in bytes.
+final class MemberReader {
+    let link: Link
+    /// The session that this reader belongs to, by its number.
+    let number: UInt64
+    unowned let feed: ChannelFeed
+    let member: MemberID
+    /// The key that the proof was checked with: what the member publishes is signed with it.
+    let key: PublicKey
+    /// The last sequence that was handed to the link.
+    var cursor: Int64
+    /// A page of the log that the reader thread brought.
+    var page: LogSegment?
+    var nextAnswer: HistoryAnswer?
+    private var endThrough: Int64 = 0
+    private var endCode: LinkErrorCode?
+    /// The reader thread has been asked for a page and has not answered.
+    var isAwaitingPage = false
+    var isAwaitingHistory = false
+    /// It is on the loop's list of readers to serve in the next turn.
+    var isServedLater = false
+    /// Its place in the feed.
+    var index: Int32 = -1
+
+    init(
+        link: Link, number: UInt64, member: MemberID, key: PublicKey, feed: ChannelFeed, cursor: Int64
+    ) {
+        self.link = link
+        self.number = number
+        self.member = member
+        self.key = key
+        self.feed = feed
+        self.cursor = cursor
+    }
+
+    var channel: ChannelID { feed.channel }
+
+    /// The membership or the channel has ended: deliver up to there, then say why and close.
+    var end: (through: Int64, code: LinkErrorCode)? {
+        guard let endCode else { return nil }
+        return (endThrough, endCode)
+    }
+
+    func finish(through: Int64, _ code: LinkErrorCode) {
+        guard endCode == nil else { return }
+        endThrough = through
+        endCode = code
+    }
+
+    /// Says goodbye once everything before the end was handed over.
+    func finishIfDone() {
+        guard let end, cursor >= end.through else { return }
+        link.close(error: end.code)
+    }
+}
+
+/// The answer to a HISTORY_GET on its way out.
+struct HistoryAnswer {
+    let segment: LogSegment
+    /// How many of its frames have been sent.
+    var sent = 0
+}
+
+@available(*, unavailable)
+extension MemberReader: Sendable {}
