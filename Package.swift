@@ -113,7 +113,7 @@ let package = Package(
         tests("Core", "ChannelWireTests", ["ChannelWire", "SodiumCrypto", "ZstdKit"]),
         tests("Core", "NoiseProtocolTests", ["NoiseProtocol", "SodiumCrypto"]),
         tests("Core", "RelayCoreTests", ["ChannelWire", "RelayCore"]),
-        tests("Core", "ClientCoreTests", ["ChannelWire", "ClientCore"]),
+        tests("Core", "ClientCoreTests", ["ChannelWire", "ClientCore", "RelayCore"]),
         tests("Core", "ControlWireTests", ["ControlWire"]),
         tests(
             "Doors", "DoorTests",

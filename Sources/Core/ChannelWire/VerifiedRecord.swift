@@ -59,6 +59,11 @@ package struct VerifiedRecord: Hashable, Sendable {
         content.relays.first { $0.identity == identity }
     }
 
+    /// Whether it says that nobody but the owners has a role in which one writes.
+    package func hasEmptyRoster(sha512: ([UInt8]) -> [UInt8]) -> Bool {
+        content.rosterVersion < 0 || content.rosterDigest == sha512(Roster().blob())
+    }
+
     package enum Comparison: Hashable, Sendable {
         case newer
         /// The same bytes.

@@ -22,39 +22,27 @@ package enum PublishIntent: Equatable, Sendable {
 
 extension PublishIntent {
     package init(_ params: EventParams) {
-        // A member support scope names who may read it; a relay that forwards to everybody must not take it.
-        if let scope = params.scope, scope != .null {
+        switch params.misfit {
+        case .unsupported:
             self = .unsupported
             return
+        case .malformed:
+            self = .malformed
+            return
+        case nil: break
         }
         switch params {
         case .msgNew(let message): self = .post(asGroup: message.asGroup)
         case .msgUpdate(let update): self = .edit(update.messageID, asGroup: update.asGroup)
         case .msgDel(let deletion): self = .delete(deletion.messageID, of: deletion.memberID)
         case .msgReact: self = .react
-        case .info(let profile): self = DisplayName.problem(profile.displayName) == nil ? .rename : .malformed
+        case .info: self = .rename
         case .grpInfo(let profile): self = .changeProfile(id: profile.publicGroup?.publicGroupID)
         case .grpPrefs: self = .changePreferences
         case .memDel(let removal): self = .remove(removal.memberID, eraseMessages: removal.withMessages)
         case .leave: self = .leave
         case .grpDel: self = .deleteChannel
-        case .member, .ok, .relayInv, .relayAcpt, .relayReject, .relayNew, .relayCap, .relayTest, .linkInv,
-            .memNew,
-            .memIntro, .memRole, .memRestrict, .roster, .rosterAck, .other:
-            self = .unsupported
-        }
-    }
-}
-
-extension EventParams {
-    /// The `scope` of a content event; nil: the channel as a whole.
-    fileprivate var scope: JSONValue? {
-        switch self {
-        case .msgNew(let message): message.others["scope"]
-        case .msgUpdate(let update): update.others["scope"]
-        case .msgDel(let deletion): deletion.others["scope"]
-        case .msgReact(let reaction): reaction.others["scope"]
-        default: nil
+        default: self = .unsupported
         }
     }
 }

@@ -1,7 +1,8 @@
 """Valid messages with something wrong about them: every field of channel.md's "Elements", by a seed.
 
 A mutation names the field, holds the bytes, and the errors with which a relay may refuse them (errors.md). Those of an
-element stand for themselves; those of a body are about how elements are put together.
+element stand for themselves; those of a body are about how elements are put together; those of a delivery are about what
+a relay puts around an author's element, and nobody but a relay can make them.
 """
 
 import json
@@ -9,7 +10,7 @@ import random
 from dataclasses import dataclass
 
 from . import elements
-from .bytesio import WireError, b64, len16, u8
+from .bytesio import WireError, b64, i64, len8, len16, u8
 from .keys import KeyPair, channel_id, new_id
 
 BAD_FRAME, TOO_LARGE = 3, 4
@@ -41,20 +42,19 @@ class Mutator:
 
     # What is mutated
 
-    def json(self):
-        """The JSON of a valid event; each would show if it were taken."""
+    def json(self, of_themselves=True):
+        """The JSON of a valid event; each would show if it were taken. `of_themselves`: also an author's new name."""
         shown = {"type": "text", "text": "this must not be seen"}
-        tag, params = self.random.choice(
-            [
-                ("x.msg.new", {"content": shown}),
-                ("x.msg.new", {"content": shown, "asGroup": True}),
-                ("x.msg.update", {"msgId": b64(self.target), "content": shown}),
-                ("x.msg.del", {"msgId": b64(self.target)}),
-                ("x.grp.info", {"groupProfile": {**self.profile, "displayName": "taken over"}}),
-                ("x.grp.prefs", {"groupPreferences": {"signMessages": {"enable": "off"}}}),
-                ("x.info", {"profile": {"displayName": "somebody else", "fullName": ""}}),
-            ]
-        )
+        events = [
+            ("x.msg.new", {"content": shown}),
+            ("x.msg.new", {"content": shown, "asGroup": True}),
+            ("x.msg.update", {"msgId": b64(self.target), "content": shown}),
+            ("x.msg.del", {"msgId": b64(self.target)}),
+            ("x.grp.info", {"groupProfile": {**self.profile, "displayName": "taken over"}}),
+            ("x.grp.prefs", {"groupPreferences": {"signMessages": {"enable": "off"}}}),
+            ("x.info", {"profile": {"displayName": "somebody else", "fullName": ""}}),
+        ]
+        tag, params = self.random.choice(events if of_themselves else events[:-1])
         return elements.event(tag, params, new_id())
 
     def sign(self, json_bytes, channel=None, member=None, key=None):
@@ -81,6 +81,23 @@ class Mutator:
             data, codes = getattr(self, field)()
             if data is not None:
                 return Mutation(field, data, frozenset(codes))
+
+    def delivery(self):
+        """A body of DELIVER or HISTORY that no honest relay writes: around a mutated element, or around a valid one."""
+        if self.random.random() < 0.7:
+            mutation = self.element()
+            return Mutation(mutation.field, elements.batch([self.forward(mutation.bytes)]), mutation.codes)
+        while True:
+            field = self.random.choice(DELIVERY_FIELDS)
+            data = getattr(self, field)()
+            if data is not None:
+                return Mutation(field, data, frozenset())
+
+    def forward(self, inner, sender=None, time=1_700_000_000):
+        author = self.author
+        if sender is None:
+            sender = b"M" + len8(author.member_id) + len8(author.name.encode())
+        return b">" + sender + i64(time) + inner
 
     def other(self, byte):
         return self.random.choice([n for n in range(256) if n != byte])
@@ -182,7 +199,11 @@ class Mutator:
         data = signed.encode()
         at = self.random.randrange(70, len(data) + 1)
         change = self.random.choice(["in", "out", "twice"])
-        piece = {"in": self.random.randbytes(1) + data[at : at + 1], "out": b"", "twice": data[at : at + 1] * 2}
+        piece = {
+            "in": self.random.randbytes(1) + data[at : at + 1],
+            "out": b"",
+            "twice": data[at : at + 1] * 2,
+        }
         if at == len(data):
             return data + self.random.randbytes(self.random.randrange(1, 20)), {BAD_SIGNATURE}
         return data[:at] + piece[change] + data[at + 1 :], {BAD_SIGNATURE}
@@ -269,7 +290,9 @@ class Mutator:
         return self.sign(json.dumps(made, separators=(",", ":")).encode()).encode(), codes
 
     def well_signed_no_json(self):
-        data = self.random.choice([b"{", b"{}", b"{\xff}", b'{"a":' * 200, self.json()[:-1], self.json() + b"}"])
+        data = self.random.choice(
+            [b"{", b"{}", b"{\xff}", b'{"a":' * 200, self.json()[:-1], self.json() + b"}"]
+        )
         return self.sign(data).encode(), {MALFORMED}
 
     # How elements are put together
@@ -326,6 +349,78 @@ class Mutator:
         inner = b"X\1" + b"1" + len16(compress(self.signed().encode()))
         return b"X\1" + b"1" + len16(compress(inner)), {BAD_FRAME}
 
+    # What a relay puts around a valid element
+
+    def forward_kind(self):
+        return elements.batch([self.replaced(self.forward(self.signed().encode()), 0)])
+
+    def forward_sender(self):
+        """As if somebody else had written it. Of a name by somebody unknown nobody can tell, and nobody sees it."""
+        member = self.random.choice([new_id(), b"", self.stranger.public, b"i" * 255, self.author.channel])
+        sender = b"M" + len8(member) + len8(self.author.name.encode())
+        element = self.sign(self.json(of_themselves=False))
+        return elements.batch([self.forward(element.encode(), sender)])
+
+    def forward_as_channel(self):
+        """A signature names its author; without one the channel is not believed to have written."""
+        inner = self.signed().encode()
+        return elements.batch([self.forward(self.random.choice([inner, self.json()]), b"C")])
+
+    def forward_letter(self):
+        data = self.forward(self.signed().encode())
+        return elements.batch([self.replaced(data, 1)])
+
+    def forward_name(self):
+        """Not a text, or longer than what is there."""
+        member = b"M" + len8(self.author.member_id)
+        name = self.random.choice([len8(b"\xff\xfe"), len8(b"a\xc3"), u8(255) + b"short"])
+        return elements.batch([self.forward(self.signed().encode(), member + name)])
+
+    def forward_truncated(self):
+        data = self.forward(self.signed().encode())
+        return elements.batch([data[: self.random.randrange(1, len(data))]])
+
+    def forward_in_forward(self):
+        return elements.batch([self.forward(self.forward(self.signed().encode()))])
+
+    def two_in_one(self):
+        """One sequence is one message."""
+        return elements.batch(
+            [self.forward(self.signed().encode()) for _ in range(self.random.randrange(2, 4))]
+        )
+
+    def element_alone(self):
+        """Nobody is said to have written it."""
+        return self.random.choice([elements.batch([self.signed().encode()]), self.signed().encode()])
+
+    def delivery_framing(self):
+        data = elements.batch([self.forward(self.signed().encode())])
+        return self.random.choice(
+            [
+                lambda: self.replaced(data, 1),
+                lambda: self.replaced(data, 2 + self.random.randrange(2)),
+                lambda: data[: self.random.randrange(1, len(data))],
+                lambda: data + self.random.randbytes(2),
+                lambda: elements.batch([data]),
+                lambda: b"",
+                lambda: self.random.randbytes(40),
+            ]
+        )()
+
+    def delivery_compressed(self):
+        import zstandard
+
+        whole = elements.batch([self.forward(self.signed().encode())])
+        frame = zstandard.ZstdCompressor().compress(whole)
+        data = b"X\1" + b"1" + len16(frame)
+        changed = self.replaced(data, self.random.randrange(1, len(data)))
+        try:
+            if elements.split_body(changed) == [whole]:
+                return None
+        except (WireError, zstandard.ZstdError):
+            return changed
+        return None
+
 
 ELEMENT_FIELDS = """kind binding_letter binding_byte signature_count key_reference signature_length header_truncated
     signature_bit signature_shorter signature_missing_bytes signature_of_something_else another_signature_beside
@@ -333,3 +428,5 @@ ELEMENT_FIELDS = """kind binding_letter binding_byte signature_count key_referen
     well_signed_nonsense well_signed_no_json""".split()
 BODY_FIELDS = """batch_count batch_length batch_truncated batch_tail batch_in_batch element_in_forward compressed_byte
     compressed_twice""".split()
+DELIVERY_FIELDS = """forward_kind forward_sender forward_as_channel forward_letter forward_name forward_truncated
+    forward_in_forward two_in_one element_alone delivery_framing delivery_compressed""".split()

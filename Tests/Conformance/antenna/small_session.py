@@ -23,9 +23,14 @@ class HostedChannel:
         self.record = read
         self.status, self.relay_id, self.key = b"", None, KeyPair()
         self.members = {}  # id: (key, role, name, joined at)
-        self.log = []  # (author, element bytes, forward bytes)
+        self.log = []  # (author, element bytes, body of the delivery, time)
         self.seen = {}  # (author, message id): index into the log
         self.changed = threading.Condition()
+
+    def append(self, entries):
+        with self.changed:
+            self.log += entries
+            self.changed.notify_all()
 
     def person(self, member_id):
         """(key, role) of an owner or a member."""
@@ -158,7 +163,7 @@ class Session:
                     fresh = self.channel.log[at:]
                 for entry in fresh:
                     at += 1
-                    self.send("DELIVER", sequence=at, batch=elements.batch([entry[2]]))
+                    self.send("DELIVER", sequence=at, batch=entry[2])
         except (OSError, LinkClosed, TimeoutError):
             pass
 
@@ -263,16 +268,15 @@ class Session:
             if self.channel.log[before][1] != piece:
                 raise Fault(45)
             return dict(result=1, sequence=before + 1, code=0)
-        forward = elements.Forward(self.me, "owner", int(time.time()), element).encode()
-        with self.channel.changed:
-            self.channel.seen[self.me, event.message_id] = len(self.channel.log)
-            self.channel.log.append((self.me, piece, forward))
-            self.channel.changed.notify_all()
+        now = int(time.time())
+        forward = elements.Forward(self.me, "owner", now, element).encode()
+        self.channel.seen[self.me, event.message_id] = len(self.channel.log)
+        self.channel.append([(self.me, piece, elements.batch([forward]), now)])
         return dict(result=0, sequence=len(self.channel.log), code=0)
 
     def member_HISTORY_GET(self, frame):
         rows = [(i + 1, entry[2]) for i, entry in enumerate(self.channel.log)]
-        time_of = {i: elements.parse_element(forward).time for i, forward in rows}
+        time_of = {i + 1: entry[3] for i, entry in enumerate(self.channel.log)}
         fits = {
             0: lambda i: i < frame.value,
             1: lambda i: time_of[i] < frame.value,
@@ -280,8 +284,8 @@ class Session:
         }[frame.mode]
         found = [row for row in rows if fits(row[0])]
         page = found[: frame.limit] if frame.mode == 2 else found[-frame.limit :]
-        for sequence, forward in page:
-            self.send("HISTORY", request=frame.request, sequence=sequence, batch=elements.batch([forward]))
+        for sequence, batch in page:
+            self.send("HISTORY", request=frame.request, sequence=sequence, batch=batch)
         self.send(
             "HISTORY_END", request=frame.request, first=page[0][0] if page else 0, more=len(found) > len(page)
         )

@@ -22,8 +22,12 @@ AT_ONCE = 20
 def rows(relay):
     """What the relay holds, but for when it saw whom."""
     with sqlite3.connect(f"file:{relay.state}/relay.db?mode=ro", uri=True) as database:
-        tables = [row[0] for row in database.execute(
-            "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'")]
+        tables = [
+            row[0]
+            for row in database.execute(
+                "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
+            )
+        ]
         return {table: database.execute(f'select * from "{table}"').fetchall() for table in tables}
 
 

@@ -94,81 +94,35 @@ struct WordsTests {
     }
 }
 
-@Suite("SignatureVerdict")
-struct SignatureVerdictTests {
-    struct Row: Sendable {
-        let finding: SignatureVerdict.Finding
-        let tag: EventTag
-        var claimed = Role.observer
-        var known = Role.observer
-        var signMessages = false
-        let verdict: SignatureVerdict
-    }
-    static let rows: [Row] = [
-        Row(finding: .valid, tag: .msgNew, verdict: .verified),
-        Row(finding: .valid, tag: .grpDel, verdict: .verified),
-        Row(finding: .valid, tag: .msgReact, signMessages: true, verdict: .verified),
-        Row(finding: .invalid, tag: .msgNew, verdict: .refused),
-        Row(finding: .invalid, tag: .msgReact, verdict: .refused),
-        Row(finding: .invalid, tag: .grpLeave, verdict: .refused),
-        Row(finding: .wrongBinding, tag: .msgNew, verdict: .signedNoKey),
-        Row(finding: .wrongBinding, tag: .grpInfo, verdict: .refused),
-        Row(finding: .wrongBinding, tag: .grpLeave, verdict: .refused),
-        Row(finding: .unknownKey, tag: .msgNew, verdict: .signedNoKey),
-        Row(finding: .unknownKey, tag: .grpMemDel, verdict: .refused),
-        Row(finding: .unknownKey, tag: .grpLeave, verdict: .signedNoKey),
-        Row(finding: .unknownKey, tag: .info, claimed: .member, known: .member, verdict: .signedNoKey),
-        Row(finding: .unknownKey, tag: .grpLeave, claimed: .moderator, verdict: .refused),
-        Row(finding: .unknownKey, tag: .info, known: .owner, verdict: .refused),
-        Row(finding: .none, tag: .msgNew, verdict: .unsigned),
-        Row(finding: .none, tag: .msgNew, signMessages: true, verdict: .signatureMissing),
-        Row(finding: .none, tag: .msgReact, signMessages: true, verdict: .unsigned),
-        Row(finding: .none, tag: .grpPrefs, verdict: .refused),
-        Row(finding: .none, tag: .grpLeave, verdict: .refused),
-        Row(finding: .none, tag: .info, signMessages: true, verdict: .refused),
-    ]
-    @Test("the receiver's table", arguments: rows)
-    func table(row: Row) {
-        #expect(
-            SignatureVerdict.decide(
-                row.finding, tag: row.tag, claimedRole: row.claimed, knownRole: row.known,
-                signMessages: row.signMessages) == row.verdict)
-    }
-
-    @Test("what is found on an element: another author, channel, key, binding or byte is not valid")
-    func findings() throws {
-        let verify = Fixture.crypto.verify
+@Suite("Signatures of an element")
+struct SignatureTests {
+    @Test(
+        "another author, channel, key, binding or byte is not valid, nor is a second signature that is wrong")
+    func checks() throws {
         let bytes = Fixture.signed(Fixture.hiJSON)
-        func finding(
-            _ bytes: [UInt8], by member: MemberID = Fixture.owner, _ key: PublicKey? = Fixture.ownerKey
-        )
-            throws -> SignatureVerdict.Finding
-        {
-            try Element.decode(bytes).finding(
-                channel: Fixture.channel, member: member, key: key, verify: verify)
+        func check(
+            _ bytes: [UInt8], by member: MemberID = Fixture.owner, _ key: PublicKey = Fixture.ownerKey,
+            in channel: ChannelID = Fixture.channel
+        ) throws -> SignedElement.Check {
+            try SignedElement(bytes).check(
+                channel: channel, member: member, key: key, verify: Fixture.crypto.verify)
         }
-        #expect(try finding(bytes) == .valid)
-        #expect(try finding(bytes, by: Fixture.member) == .invalid)
-        #expect(try finding(bytes, Fixture.memberKey) == .invalid)
-        #expect(try finding(bytes, nil) == .unknownKey)
-        #expect(try finding(Fixture.hiJSON) == .none)
+        #expect(try check(bytes) == .valid)
+        #expect(try check(bytes, by: Fixture.member) == .invalid)
+        #expect(try check(bytes, Fixture.memberKey) == .invalid)
+        let other = try #require(ChannelID(bytes: [UInt8](repeating: 9, count: 32)))
+        #expect(try check(bytes, in: other) == .invalid)
         var changed = bytes
         changed[changed.count - 1] = UInt8(ascii: " ")
-        #expect(try finding(changed) == .invalid)
+        #expect(try check(changed) == .invalid)
         for binding in ["D", "C"] {
             var other = bytes
             other.replaceSubrange(1...1, with: binding.utf8)
-            #expect(try finding(other) == .wrongBinding)
+            #expect(try check(other) == .wrongBinding)
         }
-        // A second signature that does not verify spoils the first.
         var two = bytes
         two[2] = 2
         two.insert(contentsOf: [UInt8(ascii: "M"), 0x40] + [UInt8](repeating: 1, count: 64), at: 69)
-        #expect(try finding(two) == .invalid)
-        let other = try #require(ChannelID(bytes: [UInt8](repeating: 9, count: 32)))
-        let element = try Element.decode(bytes)
-        #expect(
-            element.finding(channel: other, member: Fixture.owner, key: Fixture.ownerKey, verify: verify)
-                == .invalid)
+        #expect(try check(two) == .invalid)
     }
 }

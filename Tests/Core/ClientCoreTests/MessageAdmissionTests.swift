@@ -32,9 +32,10 @@ struct MessageAdmissionTests {
     static let profile = GroupProfile(
         displayName: "news", publicGroup: PublicGroup(groupLink: "", publicGroupID: channel))
 
-    static func admission(signs: Bool = true) -> MessageAdmission {
+    static func admission(signs: Bool = true, onlyOwnersPost: Bool = false) -> MessageAdmission {
         MessageAdmission(
-            channel: channel, owners: [owner: Toy.key(1)], relays: [relay: Toy.key(2)], signsMessages: signs)
+            channel: channel, owners: [owner: Toy.key(1)], relays: [relay: Toy.key(2)], signsMessages: signs,
+            onlyOwnersPost: onlyOwnersPost)
     }
 
     static func key(_ member: MemberID) -> PublicKey { Toy.key(member.bytes[0]) }
@@ -42,7 +43,7 @@ struct MessageAdmissionTests {
     static func judge(
         _ params: EventParams, by author: MemberID?, signed: Bool, keyOf signer: MemberID? = nil,
         in bound: ChannelID = channel, hasID: Bool = true, channelSigns: Bool = true,
-        change: (([UInt8]) -> [UInt8])? = nil
+        onlyOwnersPost: Bool = false, knowsObserver: Bool = false, change: (([UInt8]) -> [UInt8])? = nil
     ) -> MessageAdmission.Verdict {
         let json = Event(messageID: hasID ? messageID : nil, params: params).encode()
         var inner = json
@@ -53,9 +54,11 @@ struct MessageAdmissionTests {
         }
         if let change { inner = change(inner) }
         let sender: ForwardElement.Sender = author.map { .member($0, name: "x") } ?? .channel
-        return admission(signs: channelSigns).judge(
+        return admission(signs: channelSigns, onlyOwnersPost: onlyOwnersPost).judge(
             ForwardElement(sender: sender, timestamp: 5, inner: inner),
-            member: { $0 == observer ? .init(role: .observer, key: nil) : nil }, verify: Toy.verify)
+            member: {
+                $0 == observer ? .init(role: .observer, key: knowsObserver ? key(observer) : nil) : nil
+            }, verify: Toy.verify)
     }
 
     static func text(_ verdict: MessageAdmission.Verdict) -> String {
@@ -119,22 +122,62 @@ struct MessageAdmissionTests {
         }
     }
 
-    @Test("an unsigned text is marked where the channel signs, and plain where it does not")
+    @Test("what is unsigned is refused where the channel signs, and plain where it does not")
     func unsigned() {
-        #expect(Self.text(Self.judge(Self.post, by: Self.owner, signed: false)) == "sigMissing")
-        #expect(
-            Self.text(Self.judge(Self.post, by: Self.owner, signed: false, channelSigns: false)) == "unsigned"
-        )
-        #expect(Self.text(Self.judge(Self.asGroup, by: nil, signed: false)) == "sigMissing")
+        for (params, author) in [
+            (Self.post, Self.owner), (Self.update, Self.owner), (Self.deletion, Self.owner),
+            (Self.asGroup, nil),
+        ] {
+            #expect(Self.text(Self.judge(params, by: author, signed: false)) == "signature-required")
+            #expect(
+                Self.text(Self.judge(params, by: author, signed: false, channelSigns: false)) == "unsigned")
+        }
     }
 
-    @Test("an unsigned edit or deletion is refused where the channel signs")
-    func unsignedChange() {
+    @Test("where the owners' roster is empty, nobody whom a relay brings writes, not even with a signature")
+    func onlyOwners() {
+        for (params, signed, signs) in [
+            (Self.post, true, true), (Self.post, true, false), (Self.post, false, false),
+            (Self.update, false, false), (Self.deletion, false, false), (Self.asGroup, true, true),
+        ] {
+            let verdict = Self.judge(
+                params, by: Self.stranger, signed: signed, channelSigns: signs, onlyOwnersPost: true)
+            #expect(Self.text(verdict) == "not-permitted", "\(params.tag)")
+        }
+        #expect(
+            Self.text(Self.judge(Self.post, by: Self.owner, signed: true, onlyOwnersPost: true)) == "verified"
+        )
+    }
+
+    @Test(
+        "a binding that nobody can verify is refused, whoever is said to have signed", arguments: ["D", "C"])
+    func bindings(letter: String) {
+        for author in [Self.owner, Self.stranger] {
+            let verdict = Self.judge(Self.post, by: author, signed: true) { bytes in
+                var bytes = bytes
+                bytes.replaceSubrange(1...1, with: letter.utf8)
+                return bytes
+            }
+            #expect(Self.text(verdict) == "wrong-binding")
+        }
+    }
+
+    @Test("an event with another name is not passed over when its signature is wrong")
+    func renamedEvent() {
+        let verdict = Self.judge(Self.post, by: Self.owner, signed: true) { bytes in
+            let name = Array("x.msg.new".utf8)
+            guard let at = bytes.firstRange(of: name) else { return bytes }
+            var bytes = bytes
+            bytes.replaceSubrange(at, with: "x.msg.now".utf8)
+            return bytes
+        }
+        #expect(Self.text(verdict) == "bad-signature")
+    }
+
+    @Test("an unknown signer's edit or deletion is refused where the channel signs")
+    func changesByStrangers() {
         for params in [Self.update, Self.deletion] {
-            #expect(Self.text(Self.judge(params, by: Self.owner, signed: false)) == "signature-required")
-            #expect(
-                Self.text(Self.judge(params, by: Self.owner, signed: false, channelSigns: false))
-                    == "unsigned")
+            #expect(Self.text(Self.judge(params, by: Self.stranger, signed: true)) == "signature-required")
         }
     }
 
@@ -180,8 +223,13 @@ struct MessageAdmissionTests {
 
     @Test("the channel as sender may only carry unsigned content that says so")
     func channelSender() {
-        #expect(Self.text(Self.judge(Self.post, by: nil, signed: false)) == "not-permitted")
-        #expect(Self.text(Self.judge(.grpDel, by: nil, signed: false)) == "not-permitted")
+        func text(_ params: EventParams, signs: Bool) -> String {
+            Self.text(Self.judge(params, by: nil, signed: false, channelSigns: signs))
+        }
+        #expect(text(Self.asGroup, signs: false) == "unsigned")
+        #expect(text(Self.post, signs: false) == "not-permitted")
+        #expect(text(.grpDel, signs: false) == "signature-required")
+        #expect(text(Self.asGroup, signs: true) == "signature-required")
     }
 
     @Test(
@@ -205,7 +253,9 @@ struct MessageAdmissionTests {
         ) { Toy.sign($0, Toy.key(1)) }
         for count in 1..<whole.count {
             let verdict = Self.judge(Self.post, by: Self.owner, signed: true) { Array($0.prefix(count)) }
-            #expect(Self.text(verdict) == "malformed-event", "\(count) bytes")
+            // The header is 69 bytes, and what is signed begins with {.
+            #expect(
+                Self.text(verdict) == (count < 70 ? "malformed-event" : "bad-signature"), "\(count) bytes")
         }
     }
 }

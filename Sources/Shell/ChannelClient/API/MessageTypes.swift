@@ -4,7 +4,7 @@ public enum SignatureStatus: String, Sendable, CaseIterable {
     case verified
     /// Signed, but the author's key is not known here.
     case signedNoKey
-    /// Not signed although the channel asks for signatures.
+    /// Not signed although the channel asks for signatures; only of messages that an earlier version stored.
     case signatureMissing = "sigMissing"
     /// Not signed, and the channel does not ask for it.
     case unsigned

@@ -81,7 +81,8 @@ final class ChannelRuntime {
             relays[member] = key
         }
         return MessageAdmission(
-            channel: channelID, owners: owners, relays: relays, signsMessages: record.profile.signsMessages)
+            channel: channelID, owners: owners, relays: relays, signsMessages: record.profile.signsMessages,
+            onlyOwnersPost: record.hasEmptyRoster(sha512: engine.crypto.sha512))
     }
 
     // MARK: Rows
