@@ -71,15 +71,19 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var databaseBytes: Int64
         /// Publishes are refused with `storage-full`.
         package var full: Bool
+        /// In words; absent where it is not full.
+        package var fullBecause: String?
 
         package init(
-            subscribers: Int64, messages: Int64, messageBytes: Int64, databaseBytes: Int64, full: Bool
+            subscribers: Int64, messages: Int64, messageBytes: Int64, databaseBytes: Int64, full: Bool,
+            fullBecause: String? = nil
         ) {
             self.subscribers = subscribers
             self.messages = messages
             self.messageBytes = messageBytes
             self.databaseBytes = databaseBytes
             self.full = full
+            self.fullBecause = fullBecause
         }
     }
 

@@ -51,7 +51,8 @@ package enum OperatorText {
             "links: \(links.total) of \(links.limit) (\(links.owners) owners, \(links.members) members)",
             "stored: \(count(storage.messages, "message")) (\(size(storage.messageBytes))), "
                 + "\(count(storage.subscribers, "member")), database \(size(storage.databaseBytes))"
-                + (storage.full ? ", full: publishes are refused" : ""),
+                + (storage.full
+                    ? ", full: publishes are refused" + (storage.fullBecause.map { ", " + $0 } ?? "") : ""),
             "since the start: \(counters.published) published, \(counters.delivered) delivered, "
                 + "\(count(counters.accepted, "link")) accepted, \(counters.refused) refused, "
                 + "\(counters.errors) errors",

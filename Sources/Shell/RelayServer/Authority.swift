@@ -161,9 +161,9 @@ final class Authority {
         precondition(batch.replies.count == commands.count, "the ledger answers every command")
         var stored: Int64 = 0
         var told = 0
+        report(batch.replies)
         for (index, destination) in destinations.enumerated() {
             let reply = batch.replies[index]
-            report(reply)
             if !destination.isPublish {
                 // Whoever becomes a reader by this reply must not miss what comes after it, and need not hear
                 // what came before.
@@ -225,13 +225,22 @@ final class Authority {
     }
 
     /// What the machine does wrong is the operator's business.
-    private func report(_ reply: LedgerReply) {
-        guard case .failed(let failure) = reply else { return }
-        switch failure {
-        case .storageFull:
-            relay?.log.error("storage.full", ["refused": "publishes and joins until there is room"])
-        case .internal(let reason): relay?.log.error("storage.failed", ["reason": .text(reason)])
+    private func report(_ replies: [LedgerReply]) {
+        var isFull = false
+        for reply in replies {
+            guard case .failed(let failure) = reply else { continue }
+            switch failure {
+            case .storageFull: isFull = true
+            case .internal(let reason): relay?.log.error("storage.failed", ["reason": .text(reason)])
+            }
         }
+        guard isFull else { return }
+        relay?.log.error(
+            "storage.full",
+            [
+                "refused": "publishes and joins until there is room",
+                "because": .text(ledger.lackOfRoom()?.rawValue ?? "nothing more could be written"),
+            ])
     }
 
     // MARK: Telling the loops

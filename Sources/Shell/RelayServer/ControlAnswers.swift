@@ -146,7 +146,7 @@ enum ControlAnswers {
             storage: StatusReport.Storage(
                 subscribers: status.members, messages: status.messages, messageBytes: status.logBytes,
                 databaseBytes: status.databaseBytes,
-                full: status.isFull),
+                full: status.lackOfRoom != nil, fullBecause: status.lackOfRoom?.rawValue),
             counters: StatusReport.Counters(
                 accepted: counters.accepted.now, refused: counters.refused.now,
                 published: counters.published.now,

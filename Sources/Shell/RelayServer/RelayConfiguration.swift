@@ -26,6 +26,7 @@ package struct RelayConfiguration: Sendable {
     package var tailBytesMax = 1 << 20
     /// 0: no limit.
     package var databaseBytesMax: Int64 = 0
+    package var walBytesMax: Int64 = 512 << 20
     package var handshakeSeconds: Int64 = 10
     package var idleSeconds: Int64 = 90
     package var slowReaderSeconds: Int64 = 30
@@ -78,6 +79,7 @@ package struct RelayConfiguration: Sendable {
         logBytesMax = settings.integer("limits", "log_bytes")
         tailBytesMax = Int(settings.integer("limits", "tail_bytes"))
         databaseBytesMax = settings.integer("limits", "database_bytes")
+        walBytesMax = settings.integer("limits", "wal_bytes")
         handshakeSeconds = settings.integer("timeouts", "handshake_seconds")
         idleSeconds = settings.integer("timeouts", "idle_seconds")
         slowReaderSeconds = settings.integer("timeouts", "slow_reader_seconds")

@@ -57,6 +57,10 @@ package enum RelayOptions {
             "limits", "database_bytes", .bytes(0...(1 << 44)), default: "0", reloadable: true,
             "the most the database may grow to; beyond it publishes are refused (0: no limit)"),
         ConfigurationOption(
+            "limits", "wal_bytes", .bytes(1048576...(1 << 44)), default: "512 MiB", reloadable: true,
+            "the most the write-ahead log may grow to while another program reads the database; beyond it "
+                + "publishes are refused"),
+        ConfigurationOption(
             "timeouts", "handshake_seconds", .seconds(1...600), default: "10", reloadable: true,
             "for the handshake, and again for the first frame; a reload counts for new links"),
         ConfigurationOption(

@@ -74,6 +74,7 @@ extension RelayServer {
         options.messageBytesMax = configuration.messageBytesMax
         options.retention = Retention(
             messages: configuration.logMessagesMax, bytes: configuration.logBytesMax)
+        options.walBytesMax = configuration.walBytesMax
         options.quotaBytes = configuration.databaseBytesMax > 0 ? configuration.databaseBytesMax : nil
         options.relayName = configuration.name
         return options

@@ -20,6 +20,9 @@ package struct LedgerOptions: Equatable, Sendable {
     /// Messages are refused while the volume has less free than this. Pruning needs room in the write-ahead
     /// log.
     package var volumeReserveBytes: Int64 = 8 << 20
+    /// How large the write-ahead log may become while somebody's long read keeps it from being emptied; one
+    /// transaction more at most.
+    package var walBytesMax: Int64 = 512 << 20
     /// About how much of logs one transaction drops: all of it passes through the write-ahead log.
     package var dropBytesMax: Int64 = 4 << 20
     /// The name under which the relay signs off when it leaves a channel.

@@ -165,8 +165,8 @@ package struct LedgerStatus: Equatable, Sendable {
     package var databaseBytes: Int64
     package var freeBytesInDatabase: Int64
     package var quotaBytes: Int64?
-    /// What peers send is not stored now, for want of room.
-    package var isFull: Bool
+    /// Why what peers send is not stored now; nil: it is.
+    package var lackOfRoom: LackOfRoom?
     package var schemaVersion: Int32
     package var epoch: [UInt8]
 }

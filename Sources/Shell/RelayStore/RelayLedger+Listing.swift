@@ -171,7 +171,7 @@ extension RelayLedger {
             logBytes: try number("SELECT coalesce(sum(log_bytes), 0) FROM channels"),
             databaseBytes: try number("PRAGMA page_count") * pageSize,
             freeBytesInDatabase: try number("PRAGMA freelist_count") * pageSize,
-            quotaBytes: options.quotaBytes, isFull: !hasRoomToGrow(),
+            quotaBytes: options.quotaBytes, lackOfRoom: lackOfRoom(),
             schemaVersion: try database.userVersion, epoch: epoch)
     }
 }

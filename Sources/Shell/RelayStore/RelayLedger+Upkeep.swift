@@ -18,11 +18,10 @@ extension RelayLedger {
     package func maintain() {
         keepEpoch()
         _ = try? database.execute("PRAGMA incremental_vacuum(2000)")
-        // Those who publish must not wait for a reader: without a wait the log is cut the next time.
-        database.setBusyTimeout(milliseconds: 0)
-        defer { database.setBusyTimeout(milliseconds: busyTimeoutMilliseconds) }
-        let result = try? database.checkpoint(.truncate)
-        if result != nil { needsScrubbing = false }
+        // While somebody reads, the log is cut the next time.
+        withoutWaiting {
+            if (try? database.checkpoint(.truncate)) != nil { needsScrubbing = false }
+        }
     }
 
     /// Whether text that was erased still stands in the write-ahead log.

@@ -64,7 +64,7 @@ package final class RelayLedger {
     /// Units: `now` in seconds since 1970; entries are stamped with it.
     package func perform(_ commands: [LedgerCommand], now: Int64) -> LedgerBatch {
         guard !commands.isEmpty else { return LedgerBatch() }
-        let hasRoom = hasRoomToGrow()
+        let hasRoom = lackOfRoom() == nil
         switch attempt(commands, hasRoom, now) {
         case .success(let batch):
             return batch
@@ -153,33 +153,7 @@ package final class RelayLedger {
         }
     }
 
-    // MARK: Room
-
-    private func applyQuota() {
-        let pageSize = 4096
-        let pages = options.quotaBytes.map { max(1, ($0 + options.quotaSlackBytes) / Int64(pageSize)) }
-        _ = try? database.setPragma("max_page_count", to: Int(clamping: pages ?? 4_294_967_294))
-    }
-
-    /// Whether messages, members and channels may be added now.
-    func hasRoomToGrow() -> Bool {
-        if options.volumeReserveBytes > 0, let free = try? Posix.freeBytes(directory),
-            free < UInt64(options.volumeReserveBytes)
-        {
-            return false
-        }
-        guard let quota = options.quotaBytes, let used = try? usedBytes() else { return true }
-        return used < quota
-    }
-
-    /// What the database holds, without pages that are free in it.
-    func usedBytes() throws(SQLiteError) -> Int64 {
-        try number(
-            """
-            SELECT (page_count - freelist_count) * page_size
-            FROM pragma_page_count, pragma_freelist_count, pragma_page_size
-            """)
-    }
+    // MARK: Helpers
 
     func number(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int64 {
         try database.first(sql, values) { $0.int64(0) } ?? 0

@@ -78,7 +78,7 @@ struct DurabilityTests {
             case .attached = try ledger.ask(news.attach()),
             case .status(let status) = try ledger.ask(.status)
         else { throw TestFailure() }
-        #expect(status.messages == Int64(stored) && status.isFull)
+        #expect(status.messages == Int64(stored) && status.lackOfRoom == .quota)
         let reader = try RelayReader(directory: directory.path)
         #expect(try reader.page(news.id, after: 0, maxBytes: 100)?.through == 1)
 
@@ -88,7 +88,7 @@ struct DurabilityTests {
         }
         #expect(pruned.messages == Int64(stored - 5))
         guard case .status(let after) = try ledger.ask(.status) else { throw TestFailure() }
-        #expect(!after.isFull)
+        #expect(after.lackOfRoom == nil)
         #expect(try ledger.published(big(stored)) == .stored(sequence: Int64(stored + 1)))
         #expect(try ledger.check() == [])
         ledger.close()
