@@ -13,6 +13,8 @@ package final class Database {
         case readWrite
         /// Reads a file that exists; any change is refused by SQLite.
         case readOnly
+        /// Reads a file that nobody changes meanwhile, without its write-ahead log; makes no file beside it.
+        case asItLies
     }
 
     /// Whether `forEach` goes on to the next row.
@@ -38,11 +40,13 @@ package final class Database {
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .readWrite: SQLITE_OPEN_READWRITE
             case .readOnly: SQLITE_OPEN_READONLY
+            case .asItLies: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
             }
+        let name = if case .asItLies = mode { Database.immutable(path) } else { path }
         // No mutex: the thread check below is what keeps two threads apart.
         let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         var handle: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
+        let code = unsafe sqlite3_open_v2(name, &handle, flags, nil)
         guard code == SQLITE_OK, let handle = unsafe handle else {
             let error = unsafe Database.error(code, handle, sql: "")
             unsafe _ = sqlite3_close_v2(handle)
@@ -55,6 +59,20 @@ package final class Database {
         unsafe _ = antenna_sqlite_set(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
         unsafe _ = antenna_sqlite_set(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
         unsafe _ = sqlite3_busy_timeout(handle, Int32(clamping: busyTimeoutMilliseconds))
+    }
+
+    /// Source: "Uniform Resource Identifiers" of SQLite: %, ? and # have a meaning there.
+    private static func immutable(_ path: String) -> String {
+        var name = "file:"
+        for scalar in path.unicodeScalars {
+            switch scalar {
+            case "%": name += "%25"
+            case "?": name += "%3f"
+            case "#": name += "%23"
+            default: name.unicodeScalars.append(scalar)
+            }
+        }
+        return name + "?immutable=1"
     }
 
     deinit {

@@ -80,7 +80,8 @@ package final class StateDirectory {
         return (String(path[...slash]), path[path.index(after: slash)...])
     }
 
-    static func inspectHeader(of file: String) throws(RelayStoreError) {
+    @discardableResult
+    static func inspectHeader(of file: String) throws(RelayStoreError) -> DatabaseHeader {
         let bytes: [UInt8]
         do throws(PosixError) {
             bytes = try Posix.readPrefix(file, count: DatabaseHeader.byteCount)
@@ -100,6 +101,7 @@ package final class StateDirectory {
         guard version <= Schema.latest else {
             throw .tooNew(path: file, version: version, supported: Schema.latest)
         }
+        return header
     }
 
     // MARK: Opening the database
@@ -107,7 +109,7 @@ package final class StateDirectory {
     /// Opens the database, creating or migrating it as needed.
     func openDatabase() throws(RelayStoreError) -> Database {
         try storing(databasePath) {
-            if !Posix.exists(databasePath) { try create() }
+            if Posix.exists(databasePath) { try examine() } else { try create() }
             let database = try Database(path: databasePath, mode: .readWrite)
             guard try database.applicationID == Schema.applicationID else {
                 throw RelayStoreError.foreign(path: databasePath, reason: "its application id is another")
@@ -121,6 +123,30 @@ package final class StateDirectory {
             return database
         }
     }
+
+    /// Refuses a damaged database before anything is opened for writing: what is torn stays as it is.
+    ///
+    /// Cost: one look at each page, up to `examinedBytesMax`; in a larger one at the first pages alone.
+    private func examine() throws {
+        let hasLog = (Posix.status(databasePath + "-wal")?.size ?? 0) > 0
+        let size = Posix.status(databasePath)?.size ?? 0
+        let pageSize = try StateDirectory.inspectHeader(of: databasePath).pageSize
+        // After a crash the missing part may stand in the log.
+        guard hasLog || (pageSize > 0 && size % pageSize == 0) else {
+            throw RelayStoreError.corrupt(path: databasePath, reason: "it ends in the middle of a page")
+        }
+        let database = try Database(path: databasePath, mode: hasLog ? .readOnly : .asItLies)
+        defer { database.close() }
+        _ = try database.schemaDump()
+        guard size <= StateDirectory.examinedBytesMax else { return }
+        let faults = try database.quickCheck()
+        guard faults.isEmpty else {
+            throw RelayStoreError.corrupt(path: databasePath, reason: faults[0])
+        }
+    }
+
+    /// A second of a slow disk. Beyond it damage is found by who reads the page, and by every backup.
+    private static let examinedBytesMax: Int64 = 256 << 20
 
     /// Makes the database under another name first: a half-made one is never taken for a relay's.
     private func create() throws {

@@ -105,7 +105,9 @@ def attach_again_and_again(link, seed, times, outcome):
             connection.close()
             if turn == times - 1:
                 break
-            back = choice.choice([0, 1, choice.randrange(100), choice.randrange(HELD), choice.randrange(HELD)])
+            back = choice.choice(
+                [0, 1, choice.randrange(100), choice.randrange(HELD), choice.randrange(HELD)]
+            )
             cursor = max(0, head - back)
             connection = subscriber.attach(subscriber.link, AFTER, epoch, cursor)
             assert connection.attached.resume_after == cursor
@@ -132,7 +134,9 @@ def test_readers_who_attach_anywhere_see_every_message_once_and_in_order(own_rel
     seeds, times = [SEED * 1000 + n for n in range(READERS)], max(2, ATTACHES // READERS)
     writer = context.Process(target=publish, args=(channel, stop, outcome))
     readers = [
-        context.Process(target=read_in_threads, args=(str(channel.owner.link), seeds[n::PROCESSES], times, outcome))
+        context.Process(
+            target=read_in_threads, args=(str(channel.owner.link), seeds[n::PROCESSES], times, outcome)
+        )
         for n in range(PROCESSES)
     ]
     begun = time.monotonic()
@@ -150,10 +154,14 @@ def test_readers_who_attach_anywhere_see_every_message_once_and_in_order(own_rel
             process.join(10)
             if process.is_alive():
                 process.kill()
-    assert not [what for what in told if what[0] == "failed"], [what[1] for what in told if what[0] == "failed"]
+    assert not [what for what in told if what[0] == "failed"], [
+        what[1] for what in told if what[0] == "failed"
+    ]
     ((_, number, writing),) = [what for what in told if what[0] == "published"]
     rate, read = number / writing, sum(what[1] for what in told if what[0] == "read")
-    print(f"{number} messages at {rate:.0f} a second; {READERS * times} attaches, {read} deliveries in {seconds:.1f} s")
+    print(
+        f"{number} messages at {rate:.0f} a second; {READERS * times} attaches, {read} deliveries in {seconds:.1f} s"
+    )
     assert rate >= FLOOR, f"only {rate:.0f} messages a second were published"
     late = Subscriber(str(channel.owner.link)).subscribe(AFTER, 0)
     assert late.attached.head == number
