@@ -107,7 +107,8 @@ package struct MessageAdmission: Sendable {
         guard permits(event.params, author, isVerified: signature == .verified) else { throw .notPermitted }
         return Admitted(
             author: author?.id, authorName: author?.name, role: author?.role, event: event,
-            messageID: messageID, signature: signature, time: Self.time(forward.timestamp), element: forward.inner)
+            messageID: messageID, signature: signature, time: Self.time(forward.timestamp),
+            element: forward.inner)
     }
 
     // MARK: Who, and with which signature
