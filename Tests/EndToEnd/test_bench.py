@@ -1,10 +1,14 @@
 """antenna-bench measures a relay, and says so when something did not arrive."""
 
 import json
+import sys
 
 import pytest
 
-from harness import BIN, environment, run
+from harness import BIN, ROOT, environment, run
+
+sys.path.insert(0, str(ROOT / "bench"))
+from comparing import report  # noqa: E402
 
 
 @pytest.fixture
@@ -26,8 +30,10 @@ def test_every_delivery_is_counted(bench):
     report = bench(*relay("--window", "8", "--sample", "10")).json
     assert report["ok"] and report["problems"] == []
     assert (report["lost"], report["disordered"], report["wrong"]) == (0, 0, 0)
-    assert (report["subscribers"], report["size"], report["window"]) == (50, 256, 8)
-    once, = report["runs"]
+    assert report["subscribers"] == 50
+    series, = report["series"]
+    assert (series["size"], series["window"]) == (256, 8)
+    once, = series["runs"]
     assert (once["messages"], once["deliveries"], once["unacknowledged"]) == (40, 2000, 0)
     assert once["ack"]["messages"] == 40
     # Ten links compare everything; the others open what they are not certain of, and each closing message.
@@ -36,16 +42,19 @@ def test_every_delivery_is_counted(bench):
     assert checked["compared"] * 5 <= checked["deliveries"] < checked["compared"] * 5 + 600
     assert report["join"]["perSecond"] > 0 and report["memory"]["bytesPerSubscriber"] is not None
     for figure in ("deliveriesPerSecond", "relayCpuUs", "p50Us", "p99Us", "ackP50Us", "ackP99Us"):
-        assert report["median"][figure] > 0, figure
+        assert series["median"][figure] > 0, figure
 
 
 @pytest.mark.timeout(60)
 def test_paced_and_while_joining(bench):
-    report = bench(*relay("--rate", "200", "--publish-while-joining", "50", "--concurrent", "4", "--sources", "2")).json
-    assert report["ok"] and report["rate"] == 200 and report["whileJoining"]["messages"] > 0
-    once, = report["runs"]
+    report = bench(*relay("--series", "r200,w2/700", "--publish-while-joining", "50", "--concurrent", "4",
+                          "--sources", "2")).json
+    assert report["ok"] and report["whileJoining"]["messages"] > 0
+    paced, windowed = report["series"]
+    assert (paced["rate"], windowed["window"], windowed["size"]) == (200, 2, 700)
     # Paced: forty messages at 200 a second take as long as they should.
-    assert once["deliveries"] == 2000 and once["seconds"] > 39 / 200
+    assert paced["runs"][0]["deliveries"] == 2000 and paced["runs"][0]["seconds"] > 39 / 200
+    assert windowed["runs"][0]["deliveries"] == 2000 and windowed["frameBytes"] == paced["frameBytes"] + 444
     assert report["checked"]["unopened"] == 0
 
 
@@ -61,4 +70,27 @@ def test_help_and_usage(bench):
     assert "examples:" in text and "--antennad" in text and "--sample" in text
     assert bench("-n", "5", "--json", code=64).error["name"] == "usage"
     assert "--window and --rate" in bench("--antennad", "x", "--window", "2", "--rate", "2", code=64).err
+    for wrong in ("x3", "w0", "w1.5", "r", "w64/", "w64/x", "w1//2"):
+        assert "is no series" in bench("--antennad", "x", "--series", wrong, code=64).err, wrong
     assert bench("--antennad", "/nowhere/antennad", "--json", code=69).error["name"] == "unreachable"
+
+
+def test_help_of_the_comparison(tmp_path):
+    result = run([ROOT / "bench" / "compare", "--help"], env=environment(tmp_path))
+    assert result.code == 0 and "--rounds" in result.out and "examples:" in result.out
+
+
+def test_ratios_are_made_within_a_round():
+    """A round on a slow machine is slow for both: the median of the ratios, not the ratio of the medians."""
+    def row(number, variant, cpu, p50=100.0):
+        return {**dict.fromkeys(report.FIELDS), "round": number, "group": "n1000", "series": "w1", "variant": variant,
+                "cpu": cpu, "p50": p50}
+    ours, redis = [1.0, 4.0, 9.0], [2.0, 4.0, 3.0]
+    found = [row(n, name, cpu) for name, all_of in (("antenna", ours), ("redis", redis)) for n, cpu in enumerate(all_of)]
+    table = {line[2]: line for line in report.targets(report.Figures(found))}
+    assert list(table) == ["CPU per delivery / redis"]
+    assert table["CPU per delivery / redis"][3:] == ["1.000", "0.500–3.000", "≤ 1.000", "PASS"]
+    # A round that only one of them has is no ratio.
+    found = [r for r in found if (r["round"], r["variant"]) != (0, "redis")]
+    line, = report.targets(report.Figures(found))
+    assert line[3] == "2.000" and line[-1] == "miss"

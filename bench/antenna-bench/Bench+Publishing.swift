@@ -9,16 +9,16 @@ extension Bench {
     /// Signs messages ahead, so that a run does not wait for signatures.
     func refill(messages: Int) throws(OperatorError) {
         var pool: [UInt8] = []
-        pool.reserveCapacity(messages * options.size)
+        pool.reserveCapacity(messages * current.size)
         let start = deliveries.published
         for number in start..<start + messages {
             let message = channel.message(number)
-            guard message.count == options.size else {
+            guard message.count == current.size else {
                 throw OperatorError(.internalDefect, "a message of \(message.count) bytes")
             }
             pool += message
         }
-        deliveries.setPool(pool, start: start, messageBytes: options.size)
+        deliveries.setPool(pool, start: start, messageBytes: current.size)
     }
 
     func publishNext() throws(OperatorError) { try publishNext { false } }
@@ -31,7 +31,7 @@ extension Bench {
             let request = UInt32(truncatingIfNeeded: deliveries.published + 1)
             let body = deliveries.next(at: Clock.monotonicNanoseconds())
             frames += Frame.publish(request: request, body: Array(body)).encode()
-            if frames.count + options.size + 16 > RecordPadding.plaintextBytesMax { break }
+            if frames.count + current.size + 16 > RecordPadding.plaintextBytesMax { break }
         } while deliveries.hasNext && more()
         try link.send(frames: frames)
     }
@@ -97,7 +97,8 @@ extension Bench {
             unacknowledged: messages - acknowledged, signedLate: min(signedLate, messages))
         if result.lost == 0 { result.problem = try closingMessage() }
         report.resident = account?.resident ?? report.resident
-        if run == 0 { report.warmUp = result } else { report.runs.append(result) }
+        report.series[report.series.count - 1].add(
+            result, frameBytes: deliveries.frameBytes, isWarmUp: run == 0)
     }
 
     /// Whether one message more fits into the window, or is due.
@@ -105,7 +106,7 @@ extension Bench {
     private func mayPublish(_ elapsed: UInt64, _ first: Int, _ base: UInt64) -> Bool {
         let count = deliveries.published - first
         guard count < options.messages else { return false }
-        switch options.pace {
+        switch current.pace {
         case .rate(let rate): return Double(elapsed) >= Double(count) * 1e9 / rate
         case .window(let window):
             let subscribers = UInt64(links.count)
@@ -117,10 +118,10 @@ extension Bench {
     /// How many messages to sign before a run: what the run before got through, and a third more.
     private func poolSize(_ seconds: Double) -> Int {
         let wanted: Double
-        switch options.pace {
+        switch current.pace {
         case .rate(let rate): wanted = rate * seconds + 2
         case .window(let window):
-            let before = report.runs.last ?? report.warmUp
+            let before = report.series.last.flatMap { $0.runs.last ?? $0.warmUp }
             let rate = before.map { Double($0.messages) / max($0.seconds, 0.001) } ?? 2000
             wanted = rate * seconds * 1.33 + Double(2 * window)
         }
@@ -132,9 +133,9 @@ extension Bench {
     private func closingMessage() throws(OperatorError) -> String? {
         let link = try publisher
         let request = UInt32(truncatingIfNeeded: deliveries.published + 1)
-        try channel.setMessageBytes(options.size + options.size / 4 + 64)
+        try channel.setMessageBytes(current.size + current.size / 4 + 64)
         let body = channel.message(deliveries.published)
-        try channel.setMessageBytes(options.size)
+        try channel.setMessageBytes(current.size)
         let disordered = deliveries.disordered
         deliveries.publishedAnother(at: Clock.monotonicNanoseconds())
         try link.send(.publish(request: request, body: body))
@@ -152,10 +153,8 @@ extension Bench {
     }
 
     func finish() {
-        report.frameBytes = deliveries.frameBytes
         report.unopened = deliveries.unopened
         report.compared = deliveries.compared
         report.received = deliveries.received
-        report.problems = report.runs.compactMap(\.problem) + (report.warmUp?.problem.map { [$0] } ?? [])
     }
 }

@@ -16,6 +16,8 @@ final class Bench: TrafficUser {
     let deliveries: Deliveries
     let traffic: Traffic
     var report: BenchReport
+    /// What is published now.
+    var current: BenchOptions.Series
 
     /// The owner's two links have tags 0 and 1, the subscribers' those that follow.
     static let controlTag = 0
@@ -42,6 +44,10 @@ final class Bench: TrafficUser {
         note: @escaping (String) -> Void
     ) throws(OperatorError) {
         self.options = options
+        guard let first = options.series.first else {
+            throw OperatorError(.usage, "there is nothing to publish")
+        }
+        current = first
         self.relay = relay
         self.account = account
         self.note = note
@@ -55,10 +61,16 @@ final class Bench: TrafficUser {
     }
 
     func run() throws(OperatorError) -> BenchReport {
-        try channel.setMessageBytes(options.size)
+        // Sizes that cannot be are found before anything is begun.
+        for series in options.series.reversed() { try channel.setMessageBytes(series.size) }
         try becomeOwner()
         try joinAll()
-        for run in 0..<(options.runs == 0 ? 0 : options.runs + 1) { try publish(run: run) }
+        for series in options.series where options.runs > 0 {
+            current = series
+            try channel.setMessageBytes(series.size)
+            report.series.append(BenchReport.Series(series))
+            for run in 0...options.runs { try publish(run: run) }
+        }
         finish()
         return report
     }

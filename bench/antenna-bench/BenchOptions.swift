@@ -9,6 +9,12 @@ struct BenchOptions {
         /// So many messages a second.
         case rate(Double)
     }
+    /// One way to publish, for some runs.
+    struct Series {
+        let pace: Pace
+        /// Bytes of a signed message.
+        let size: Int
+    }
 
     var relay: String?
     var relayPID: Int32?
@@ -20,8 +26,7 @@ struct BenchOptions {
     var keeps = false
 
     var subscribers = 100
-    var size = 256
-    var pace = Pace.window(64)
+    var series: [Series] = []
     var seconds = 2.0
     var warmUp = 0.3
     var messages = Int.max
@@ -62,15 +67,7 @@ struct BenchOptions {
             settings.append((names[0], names[1], sides[1]))
         }
         subscribers = try command.integer("subscribers", in: 1...1_000_000) ?? subscribers
-        size = try command.integer("size", in: 1...15_000) ?? size
-        if let rate = try BenchOptions.number(command, "rate", 0.01...1_000_000) {
-            guard !command.has("window") else {
-                throw OperatorError(.usage, "--window and --rate exclude each other")
-            }
-            pace = .rate(rate)
-        } else {
-            pace = .window(try command.integer("window", in: 1...10_000) ?? 64)
-        }
+        series = try BenchOptions.series(command)
         seconds = try BenchOptions.number(command, "seconds", 0.05...100_000) ?? seconds
         warmUp = try BenchOptions.number(command, "warm-up", 0...1000) ?? warmUp
         messages = try command.integer("messages", in: 1...100_000_000) ?? messages
@@ -91,6 +88,35 @@ struct BenchOptions {
         case "chachapoly": suites = .chaChaPoly
         default: throw OperatorError(.badValue, "--suite is aesgcm, chachapoly or auto")
         }
+    }
+
+    private static func series(_ command: ParsedCommand) throws(OperatorError) -> [Series] {
+        let size = try command.integer("size", in: 1...15_000) ?? 256
+        let given = ["window", "rate", "series"].filter { command.has($0) }
+        guard given.count < 2 else {
+            throw OperatorError(.usage, "--\(given[0]) and --\(given[1]) exclude each other")
+        }
+        if let rate = try number(command, "rate", 0.01...1_000_000) {
+            return [Series(pace: .rate(rate), size: size)]
+        }
+        guard let list = command.value("series") else {
+            return [Series(pace: .window(try command.integer("window", in: 1...10_000) ?? 64), size: size)]
+        }
+        var series: [Series] = []
+        for text in list.split(separator: ",") {
+            let sides = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+            let size = sides.count == 2 ? Int(sides[1]) ?? 0 : size
+            guard (1...2).contains(sides.count), (1...15_000).contains(size), let value = Double(sides[0]),
+                value > 0,
+                value <= 1_000_000, text.first == "r" || text.first == "w" && value == value.rounded()
+            else {
+                throw OperatorError(
+                    .badValue, "‘\(TerminalText.cut(String(text), bytesMax: 64))’ is no series",
+                    hint: "w64: a window of 64; r30: 30 messages a second; w64/1024: of 1024 bytes")
+            }
+            series.append(Series(pace: text.first == "r" ? .rate(value) : .window(Int(value)), size: size))
+        }
+        return series
     }
 
     private static func number(
@@ -148,6 +174,9 @@ struct BenchOptions {
                 OptionSpec("size", short: "s", value: "S", "bytes of a signed message (default 256)"),
                 OptionSpec("window", short: "w", value: "W", "full speed with this window (default 64)"),
                 OptionSpec("rate", short: "r", value: "R", "this many messages a second instead"),
+                OptionSpec(
+                    "series", value: "LIST",
+                    "several of these, one after the other: w64, r30, w64/1024 (another size)"),
                 OptionSpec("seconds", short: "t", value: "T", "how long a run publishes (default 2)"),
                 OptionSpec("messages", short: "m", value: "M", "at most so many messages a run"),
                 OptionSpec(
@@ -173,6 +202,7 @@ struct BenchOptions {
                 "antenna-bench --antennad .build/release/antennad --relay-core 0 --generator-core 1 -n 1000 -w 1",
                 "antenna-bench --antennad .build/release/antennad -n 1000 -w 64 --json",
                 "antenna-bench --antennad .build/release/antennad -n 1000 --rate 30  # latency",
+                "antenna-bench --antennad .build/release/antennad -n 1000 --series w1,w64,w64/1024,r30 -k 1",
                 "antenna-bench --antennad .build/release/antennad -n 5000 --runs 0   # memory of idle subscribers",
                 "antenna-bench --relay \"$(antennactl address)\" --relay-pid $(pidof antennad) -n 100",
             ]),

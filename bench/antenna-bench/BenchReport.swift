@@ -42,23 +42,50 @@ struct BenchReport {
         }
     }
 
+    /// The runs of one way to publish.
+    struct Series {
+        let pace: BenchOptions.Pace
+        let size: Int
+        private(set) var frameBytes = 0
+        private(set) var warmUp: Run?
+        private(set) var runs: [Run] = []
+
+        init(_ series: BenchOptions.Series) {
+            pace = series.pace
+            size = series.size
+        }
+
+        mutating func add(_ run: Run, frameBytes: Int, isWarmUp: Bool) {
+            self.frameBytes = frameBytes
+            if isWarmUp { warmUp = run } else { runs.append(run) }
+        }
+
+        /// With the run that is not reported.
+        var all: [Run] { (warmUp.map { [$0] } ?? []) + runs }
+
+        func median(_ value: (Run) -> Double?) -> Double? {
+            let values = runs.compactMap(value).sorted()
+            guard !values.isEmpty else { return nil }
+            let middle = values.count / 2
+            return values.count.isMultiple(of: 2) ? (values[middle - 1] + values[middle]) / 2 : values[middle]
+        }
+    }
+
     let options: BenchOptions
     var suite = ""
     var memory: (before: Resident?, attached: Resident?) = (nil, nil)
     var resident: Resident?
     var join: Join?
     var whileJoining: WhileJoining?
-    var warmUp: Run?
-    var runs: [Run] = []
-    var frameBytes = 0
+    var series: [Series] = []
     var received: UInt64 = 0
     var unopened: UInt64 = 0
     var compared: UInt64 = 0
-    var problems: [String] = []
+    private var problems: [String] { series.flatMap(\.all).compactMap(\.problem) }
 
     init(_ options: BenchOptions) { self.options = options }
 
-    var isGood: Bool { runs.allSatisfy(\.isGood) && (warmUp?.isGood ?? true) && problems.isEmpty }
+    var isGood: Bool { series.flatMap(\.all).allSatisfy(\.isGood) }
 
     /// Resident memory of the relay for each attached, idle subscriber. Units: bytes.
     var bytesPerSubscriber: Double? { perSubscriber(\.all) }
@@ -67,34 +94,15 @@ struct BenchReport {
         return Double(part(attached) - part(before)) / Double(options.subscribers)
     }
 
-    private func median(_ value: (Run) -> Double?) -> Double? {
-        let values = runs.compactMap(value).sorted()
-        guard !values.isEmpty else { return nil }
-        let middle = values.count / 2
-        return values.count.isMultiple(of: 2) ? (values[middle - 1] + values[middle]) / 2 : values[middle]
-    }
-
     private var sampled: Int { options.sample.map { min($0, options.subscribers) } ?? options.subscribers }
-
-    private var how: String {
-        switch options.pace {
-        case .window(let window): "window \(window)"
-        case .rate(let rate): "\(BenchReport.short(rate)) messages/s"
-        }
-    }
 
     // MARK: - For programs
 
     var json: JSONValue {
         var fields: [(String, JSONValue)] = [
             ("program", "antenna-bench"), ("version", .string(Version.number)), ("ok", .bool(isGood)),
-            ("subscribers", .integer(Int64(options.subscribers))), ("size", .integer(Int64(options.size))),
-            ("frameBytes", .integer(Int64(frameBytes))), ("suite", .string(suite)),
+            ("subscribers", .integer(Int64(options.subscribers))), ("suite", .string(suite)),
         ]
-        switch options.pace {
-        case .window(let window): fields.append(("window", .integer(Int64(window))))
-        case .rate(let rate): fields.append(("rate", .number(rate)))
-        }
         fields += [
             ("loops", options.relay == nil ? .integer(Int64(options.loops)) : .null),
             ("settings", .array(options.settings.map { .string("\($0.section).\($0.key)=\($0.value)") })),
@@ -106,9 +114,9 @@ struct BenchReport {
                     "closingMessageOnEveryLink": true,
                 ]
             ),
-            ("lost", .integer(runs.reduce(0) { $0 + $1.lost })),
-            ("disordered", .integer(Int64(runs.reduce(0) { $0 + $1.disordered }))),
-            ("wrong", .integer(Int64(runs.reduce(0) { $0 + $1.wrong }))),
+            ("lost", .integer(total(\.lost))),
+            ("disordered", .integer(total { Int64($0.disordered) })),
+            ("wrong", .integer(total { Int64($0.wrong) })),
             ("problems", .array(problems.map { .string($0) })),
         ]
         if let join {
@@ -140,22 +148,37 @@ struct BenchReport {
                     "anonymousBytesPerSubscriber": BenchReport.number(perSubscriber(\.anonymous)),
                 ]
             ))
-        fields.append(("runs", .array(runs.map { BenchReport.json($0) })))
-        fields.append(
+        fields.append(("series", .array(series.map { BenchReport.json($0) })))
+        return .object(fields)
+    }
+
+    private func total(_ value: (Run) -> Int64) -> Int64 {
+        series.flatMap(\.all).reduce(0) { $0 + value($1) }
+    }
+
+    private static func json(_ series: Series) -> JSONValue {
+        let pace: (String, JSONValue) =
+            switch series.pace {
+            case .window(let window): ("window", .integer(Int64(window)))
+            case .rate(let rate): ("rate", .number(rate))
+            }
+        return .object([
+            pace, ("size", .integer(Int64(series.size))), ("frameBytes", .integer(Int64(series.frameBytes))),
+            ("runs", .array(series.runs.map { json($0) })),
             (
                 "median",
                 [
-                    "deliveriesPerSecond": BenchReport.number(median { $0.perSecond }),
-                    "relayCpuUs": BenchReport.number(median { $0.relayCPU }),
-                    "generatorCpuUs": BenchReport.number(median { $0.generatorCPU }),
-                    "relayBusy": BenchReport.number(median { $0.relayBusy }),
-                    "p50Us": BenchReport.number(median { $0.latency.microseconds(0.5) }),
-                    "p99Us": BenchReport.number(median { $0.latency.microseconds(0.99) }),
-                    "ackP50Us": BenchReport.number(median { $0.acks.microseconds(0.5) }),
-                    "ackP99Us": BenchReport.number(median { $0.acks.microseconds(0.99) }),
+                    "deliveriesPerSecond": number(series.median { $0.perSecond }),
+                    "relayCpuUs": number(series.median { $0.relayCPU }),
+                    "generatorCpuUs": number(series.median { $0.generatorCPU }),
+                    "relayBusy": number(series.median { $0.relayBusy }),
+                    "p50Us": number(series.median { $0.latency.microseconds(0.5) }),
+                    "p99Us": number(series.median { $0.latency.microseconds(0.99) }),
+                    "ackP50Us": number(series.median { $0.acks.microseconds(0.5) }),
+                    "ackP99Us": number(series.median { $0.acks.microseconds(0.99) }),
                 ]
-            ))
-        return .object(fields)
+            ),
+        ])
     }
 
     private static func json(_ run: Run) -> JSONValue {
@@ -187,10 +210,7 @@ struct BenchReport {
     // MARK: - For people
 
     var lines: [String] {
-        var lines = [
-            "\(options.subscribers) subscribers, messages of \(options.size) bytes "
-                + "(\(frameBytes) as a frame), \(how), \(suite)"
-        ]
+        var lines = ["\(options.subscribers) subscribers, \(suite)"]
         if let join {
             let rate = Double(options.subscribers) / max(join.seconds, 1e-9)
             lines.append(
@@ -209,29 +229,34 @@ struct BenchReport {
                 "memory: \(BenchReport.short(bytes)) bytes resident for each idle subscriber, "
                     + "\(attached.all >> 10) KiB in all")
         }
-        if !runs.isEmpty {
-            lines += Output.table(
-                [
-                    "run", "messages", "deliveries/s", "relay µs", "generator µs", "busy", "p50", "p99",
-                    "max", "ack p50", "ack p99",
-                ],
-                runs.enumerated().map { BenchReport.row(String($0.offset + 1), $0.element) })
-        }
+        for series in series { lines += BenchReport.lines(series) }
         lines.append(
             "checked: \(received) deliveries, \(compared) compared byte for byte on \(sampled) links, "
                 + "\(unopened) counted by the length of their record; after each run the sequence on every link"
         )
-        let all = runs + (warmUp.map { [$0] } ?? [])
-        let lost = all.reduce(0) { $0 + $1.lost }
-        let disordered = all.reduce(0) { $0 + $1.disordered }
-        let wrong = all.reduce(0) { $0 + $1.wrong }
-        let unacknowledged = all.reduce(0) { $0 + $1.unacknowledged }
         lines.append(
             isGood
                 ? "everything arrived once and in order"
-                : "NOT GOOD: \(lost) lost, \(disordered) out of order, \(wrong) wrong, "
-                    + "\(unacknowledged) not acknowledged \(problems.joined(separator: "; "))")
+                : "NOT GOOD: \(total(\.lost)) lost, \(total { Int64($0.disordered) }) out of order, "
+                    + "\(total { Int64($0.wrong) }) wrong, \(total { Int64($0.unacknowledged) }) not acknowledged "
+                    + problems.joined(separator: "; "))
         return lines
+    }
+
+    private static func lines(_ series: Series) -> [String] {
+        let pace =
+            switch series.pace {
+            case .window(let window): "window \(window)"
+            case .rate(let rate): "\(short(rate)) messages/s"
+            }
+        return ["\(pace), messages of \(series.size) bytes (\(series.frameBytes) as a frame)"]
+            + Output.table(
+                [
+                    "run", "messages", "deliveries/s", "relay µs", "generator µs", "busy", "p50", "p99",
+                    "max", "ack p50",
+                    "ack p99",
+                ],
+                series.runs.enumerated().map { row(String($0.offset + 1), $0.element) })
     }
 
     private static func row(_ name: String, _ run: Run) -> [String] {
