@@ -1,10 +1,11 @@
-/* The few glibc functions that the Glibc module does not show (GNU extensions and <getopt.h>, <sched.h>,
-   <sys/eventfd.h>). Declared by hand, because including their headers with _GNU_SOURCE clashes with that module. */
+/* The few glibc functions that the Glibc module does not show (GNU extensions and <getopt.h>, <malloc.h>,
+   <sched.h>, <sys/eventfd.h>). Declared by hand, because including their headers with _GNU_SOURCE clashes with that module. */
 #ifndef ANTENNA_CPOSIX_SHIM_H
 #define ANTENNA_CPOSIX_SHIM_H
 
 int accept4(int descriptor, void *address, unsigned int *length, int flags);
 int eventfd(unsigned int initial, int flags);
+int malloc_trim(unsigned long pad);
 int sched_getaffinity(int process, unsigned long size, void *mask);
 int pthread_setname_np(unsigned long thread, const char *name);
 

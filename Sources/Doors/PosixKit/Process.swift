@@ -21,13 +21,17 @@ extension Posix {
 
     /// How many processors this process may run on; fewer than the machine has under `taskset` or a cpuset.
     package static var processorCount: Int {
-        // The kernel refuses a mask shorter than its own; 8,192 processors are as many as it can be built for.
+        // The kernel refuses a mask shorter than its own; it cannot be built for more than 8,192 processors.
         var mask = [UInt64](repeating: 0, count: 128)
         let code = unsafe mask.withUnsafeMutableBytes {
             unsafe sched_getaffinity(0, UInt($0.count), $0.baseAddress)
         }
         return code == 0 ? max(1, mask.reduce(0) { $0 + $1.nonzeroBitCount }) : 1
     }
+
+    /// Returns what the process has freed to the system, where the allocator kept it for later. It looks at
+    /// all that is allocated, so it is for quiet moments.
+    package static func giveBackMemory() { _ = malloc_trim(0) }
 
     /// The value of an environment variable; nil when it is unset.
     package static func environment(_ name: String) -> String? {

@@ -106,6 +106,9 @@ extension Database {
         unsafe _ = sqlite3_busy_timeout(checkedConnection(), Int32(clamping: milliseconds))
     }
 
+    /// Frees the pages that are kept for later; the next reads fetch them again.
+    package func releaseMemory() { unsafe _ = sqlite3_db_release_memory(checkedConnection()) }
+
     private func pragmaName(_ name: String) -> String {
         precondition(!name.isEmpty && name.utf8.allSatisfy(isWord), "that is no pragma's name")
         return name

@@ -27,6 +27,9 @@ final class Authority {
     /// Attached links, for the operator's list.
     private var attached: [ChannelID: Int] = [:]
     private var nextMaintenance: UInt64 = 0
+    /// Members that came since memory was given back.
+    private var comersSinceRelease = 0
+    private var nextRelease: UInt64 = 0
     /// What went so far of prunings that are carried out in several transactions.
     private var pruned: [ControlReference: Pruned] = [:]
 
@@ -69,13 +72,31 @@ final class Authority {
         nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
         while !stopping {
             relay?.writerPulse.beat()
-            let messages = mailbox.waitDrain(timeoutMilliseconds: idleMilliseconds)
+            let patience = wantsRelease ? Authority.quietMilliseconds : idleMilliseconds
+            let messages = mailbox.waitDrain(timeoutMilliseconds: patience)
             stopping = work(messages)
             relay?.log.flushSuppressed()
+            if messages.isEmpty { releaseMemoryIfDue() }
             maintainIfDue(isIdle: messages.isEmpty)
         }
         ledger.close()
     }
+
+    /// Many have come: handshakes and joins leave much memory behind that nobody needs once they are in.
+    private var wantsRelease: Bool { comersSinceRelease >= Authority.comersBeforeRelease }
+
+    private func releaseMemoryIfDue() {
+        let now = Clock.monotonicNanoseconds()
+        guard wantsRelease, now >= nextRelease else { return }
+        comersSinceRelease = 0
+        nextRelease = now + Authority.releaseNanoseconds
+        ledger.releaseMemory()
+        Posix.giveBackMemory()
+    }
+
+    private static let comersBeforeRelease = 64
+    private static let quietMilliseconds = 200
+    private static let releaseNanoseconds: UInt64 = 5_000_000_000
 
     /// Upkeep waits for a quiet moment, but not for ever: a busy relay may have none.
     private func maintainIfDue(isIdle: Bool) {
@@ -312,6 +333,7 @@ final class Authority {
 
     private func linked(_ link: LinkReference, _ channel: ChannelID, _ member: MemberID) {
         attached[channel, default: 0] += 1
+        comersSinceRelease += 1
         guard var links = memberLinks[channel]?[member] else {
             memberLinks[channel, default: [:]][member] = MemberLinks(newest: link)
             return

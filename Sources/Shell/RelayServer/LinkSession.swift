@@ -41,7 +41,6 @@ final class LinkSession: LinkDelegate {
     private(set) var link: Link?
     var stage = Stage.open
     private var held: [Frame] = []
-    private var heldBytes: Int32 = 0
     /// What other threads have been asked for this link and have not answered: how large, and how much.
     private var pendingBytes: Int32 = 0
     private var pending: Int32 = 0
@@ -56,7 +55,7 @@ final class LinkSession: LinkDelegate {
     static let pendingMax: Int32 = 256
     static let pendingBytesMax: Int32 = 256 << 10
     static let heldFramesMax = 64
-    static let heldBytesMax: Int32 = 64 << 10
+    static let heldBytesMax = 64 << 10
 
     init(number: UInt64, loop: RelayLoop) {
         self.number = number
@@ -117,7 +116,7 @@ final class LinkSession: LinkDelegate {
     }
 
     private func hold(_ frame: Frame) {
-        heldBytes += Int32(frame.heldBytes)
+        let heldBytes = held.reduce(frame.heldBytes) { $0 + $1.heldBytes }
         guard held.count < LinkSession.heldFramesMax, heldBytes <= LinkSession.heldBytesMax else {
             return refuse(.rateLimited)
         }
@@ -129,7 +128,6 @@ final class LinkSession: LinkDelegate {
         guard let link else { return }
         let frames = held
         held = []
-        heldBytes = 0
         for frame in frames { self.link(link, didReceive: frame) }
     }
 

@@ -9,10 +9,18 @@ internal import RelayStore
 //   loops ──AuthorityMessage──▶ authority ──LoopMessage──▶ loops
 //   loops ───ReaderMessage────▶ reader    ──LoopMessage──▶ loops
 
-/// Names one link from any thread. Numbers are never used again.
+/// Names one link from any thread. Numbers are never used again. One word, since the authority keeps one for
+/// every attached link.
 struct LinkReference: Hashable, Sendable {
-    let loop: Int
-    let number: UInt64
+    private let word: UInt64
+
+    init(loop: Int, number: UInt64) {
+        precondition(loop < 256 && number < 1 << 56, "a loop and a number fit into one word")
+        word = UInt64(loop) << 56 | number
+    }
+
+    var loop: Int { Int(word >> 56) }
+    var number: UInt64 { word & (1 << 56 - 1) }
 }
 
 /// Who waits for the answer of an operator's command: a connection of the control socket on loop 0, and its

@@ -24,6 +24,9 @@ extension RelayLedger {
         }
     }
 
+    /// Frees what is kept of the database in memory.
+    package func releaseMemory() { database.releaseMemory() }
+
     /// Whether text that was erased still stands in the write-ahead log.
     package var wantsMaintenance: Bool { needsScrubbing }
 
