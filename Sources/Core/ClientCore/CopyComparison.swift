@@ -2,8 +2,12 @@
 /// apart.
 ///
 /// Two findings. *Altered*: other bytes for the same author and message id than another relay delivered.
-/// *Withheld*: a relay delivered what comes before and what comes after a message in another relay's log,
-/// without explaining the hole, and has not delivered the message itself within the grace time.
+/// *Withheld*: a relay delivered what an author wrote before and after a message, as another relay's log has
+/// them, without explaining the hole, and has not delivered the message itself within the grace time.
+///
+/// An author's client sends to each relay in order, so a relay that has what came after was given what came
+/// before. Messages of two authors prove nothing of each other: one of them may not reach that relay. Nor do
+/// messages from before and after a break in what the relay delivers (`excused`).
 ///
 /// Bounded: the newest `windowMax` messages of a channel are compared.
 package struct CopyComparison: Sendable {
@@ -28,6 +32,10 @@ package struct CopyComparison: Sendable {
     private struct Entry: Sendable {
         let key: Key
         let arrived: Int64
+        /// It was written by its author without doubt, so that a relay can be asked where it is.
+        let isProof: Bool
+        /// The message that it changes; a relay that has not got that refuses the change.
+        let amends: [UInt8]?
         var copies: [String: Copy]
         var reported: Set<String> = []
         /// Relays that explained a hole (gap, attach elsewhere) while this entry was open.
@@ -37,11 +45,15 @@ package struct CopyComparison: Sendable {
     private struct Copy: Sendable {
         let digest: [UInt8]
         let sequence: Int64
+        /// Which stretch without a break it belongs to.
+        var stretch: Int
     }
 
     private var entries: [Entry] = []
     private var indexes: [Key: Int] = [:]
     private var removed = 0
+    /// How many breaks each relay has had.
+    private var breaks: [String: Int] = [:]
     private let graceMilliseconds: Int64
 
     package init(graceMilliseconds: Int64) {
@@ -49,12 +61,19 @@ package struct CopyComparison: Sendable {
     }
 
     /// A relay delivered a message under a sequence of its log; `digest` is over the author's exact bytes.
+    ///
+    /// `isProof`: nobody but the author can have made it. What a relay may have made up is compared where
+    /// several deliver it, but its absence proves nothing. `amends`: the id of the message that it changes.
     package mutating func delivered(
-        _ key: Key, relay: String, sequence: Int64, digest: [UInt8], nowMilliseconds: Int64
+        _ key: Key, relay: String, sequence: Int64, digest: [UInt8], isProof: Bool = true,
+        amends: [UInt8]? = nil, nowMilliseconds: Int64
     ) -> Finding? {
-        let copy = Copy(digest: digest, sequence: sequence)
+        let copy = Copy(digest: digest, sequence: sequence, stretch: breaks[relay, default: 0])
         guard let index = indexes[key] else {
-            append(Entry(key: key, arrived: nowMilliseconds, copies: [relay: copy]))
+            append(
+                Entry(
+                    key: key, arrived: nowMilliseconds, isProof: isProof, amends: amends,
+                    copies: [relay: copy]))
             return nil
         }
         let at = index - removed
@@ -68,17 +87,33 @@ package struct CopyComparison: Sendable {
         return .altered(key, relay: apart.relay, others: apart.others.sorted())
     }
 
-    /// A relay explained why it does not deliver some of what it has (a gap, or an attach elsewhere).
+    /// A relay's deliveries begin, as when it has only now come into the channel: what it delivers does not
+    /// follow what a relay of that name delivered before.
+    package mutating func started(relay: String) { breaks[relay, default: 0] += 1 }
+
+    /// What a relay delivers from now on does not follow what it delivered before: it explained a gap, or was
+    /// attached elsewhere.
     ///
-    /// Nobody can tell which messages were in it, so the open ones are not held against this relay.
+    /// Nobody can tell which messages lie in the break, so those are not held against this relay.
     package mutating func excused(relay: String) {
+        breaks[relay, default: 0] += 1
         for at in entries.indices where entries[at].copies[relay] == nil {
             entries[at].excused.insert(relay)
         }
     }
 
+    /// What a relay delivered so far had breaks, and nobody knows any more where they were: its order proves
+    /// nothing.
+    package mutating func lostOrder(relay: String) {
+        excused(relay: relay)
+        for at in entries.indices { entries[at].copies[relay]?.stretch = Self.unknownStretch }
+    }
+
+    private static let unknownStretch = -1
+
     /// A relay is no longer one of the channel's.
     package mutating func dropped(relay: String) {
+        breaks[relay, default: 0] += 1
         for at in entries.indices {
             entries[at].excused.insert(relay)
         }
@@ -104,21 +139,44 @@ package struct CopyComparison: Sendable {
         return findings
     }
 
-    /// What `witness` delivered between two messages that both delivered, and `relay` did not.
+    private struct Stretch: Hashable {
+        let author: [UInt8]
+        let number: Int
+    }
+
+    /// What `witness` delivered between two messages of one author that both delivered, and `relay` did not.
     private func passed(by relay: String, witness: String, nowMilliseconds: Int64) -> [Int] {
-        var log: [(at: Int, sequence: Int64)] = []
-        for (at, entry) in entries.enumerated() {
-            if let copy = entry.copies[witness] { log.append((at, copy.sequence)) }
+        // Places in a log that was another one before a break cannot be compared with later ones.
+        var logs: [Stretch: [(at: Int, sequence: Int64)]] = [:]
+        for (at, entry) in entries.enumerated() where entry.isProof {
+            guard let copy = entry.copies[witness], copy.stretch != Self.unknownStretch else { continue }
+            logs[Stretch(author: entry.key.author, number: copy.stretch), default: []]
+                .append((at, copy.sequence))
         }
-        log.sort { $0.sequence < $1.sequence }
-        guard let first = log.firstIndex(where: { entries[$0.at].copies[relay] != nil }),
-            let last = log.lastIndex(where: { entries[$0.at].copies[relay] != nil })
-        else { return [] }
-        return log[first...last].map(\.at).filter { at in
-            let entry = entries[at]
-            return entry.copies[relay] == nil && !entry.excused.contains(relay)
-                && nowMilliseconds - entry.arrived >= graceMilliseconds
+        var missing: [Int] = []
+        for log in logs.values {
+            let ordered = log.sorted { $0.sequence < $1.sequence }
+            guard let first = ordered.firstIndex(where: { isNow($0.at, relay) }),
+                let last = ordered.lastIndex(where: { isNow($0.at, relay) })
+            else { continue }
+            missing += ordered[first...last].map(\.at).filter { at in
+                let entry = entries[at]
+                return entry.copies[relay] == nil && !entry.excused.contains(relay)
+                    && nowMilliseconds - entry.arrived >= graceMilliseconds
+                    && (entry.amends.map { hasDelivered($0, relay) } ?? true)
+            }
         }
+        return missing
+    }
+
+    private func hasDelivered(_ message: [UInt8], _ relay: String) -> Bool {
+        entries.contains { $0.key.message == message && $0.copies[relay] != nil }
+    }
+
+    /// Whether a relay delivered a message since its last break.
+    private func isNow(_ at: Int, _ relay: String) -> Bool {
+        guard let copy = entries[at].copies[relay] else { return false }
+        return copy.stretch == breaks[relay, default: 0]
     }
 
     /// How many messages are being compared.

@@ -69,20 +69,22 @@ extension ClientStore {
     package func recentCopies(
         of channel: Int64, limit: Int
     ) throws(ClientStoreError) -> [(
-        author: [UInt8], messageID: [UInt8], relay: Int64, digest: [UInt8], sequence: Int64, arrivedAt: Int64
+        author: [UInt8], messageID: [UInt8], signature: String, target: [UInt8]?, relay: Int64,
+        digest: [UInt8], sequence: Int64, arrivedAt: Int64
     )] {
         try query(
             """
-            SELECT e.author, e.message_id, c.relay, c.digest, c.sequence, c.arrived_at
-            FROM (SELECT id, author, message_id FROM event WHERE channel = ? ORDER BY id DESC LIMIT ?) AS e
+            SELECT e.author, e.message_id, e.signature, e.target, c.relay, c.digest, c.sequence, c.arrived_at
+            FROM (SELECT id, author, message_id, signature, target FROM event WHERE channel = ? ORDER BY id DESC LIMIT ?) AS e
             JOIN copy AS c ON c.event = e.id
             ORDER BY e.id, c.arrived_at, c.relay
             """,
             [.integer(channel), .integer(Int64(limit))]
         ) {
             (
-                author: $0.blob(0), messageID: $0.blob(1), relay: $0.int64(2), digest: $0.blob(3),
-                sequence: $0.int64(4), arrivedAt: $0.int64(5)
+                author: $0.blob(0), messageID: $0.blob(1), signature: $0.text(2),
+                target: $0.blobOrNil(3), relay: $0.int64(4), digest: $0.blob(5), sequence: $0.int64(6),
+                arrivedAt: $0.int64(7)
             )
         }
     }
@@ -112,6 +114,20 @@ extension ClientStore {
 
     package func message(event: Int64) throws(ClientStoreError) -> StoredMessage? {
         try first(Self.selectMessage + " WHERE m.event = ?", [.integer(event)], Self.message)
+    }
+
+    /// Whether a message is deleted, or an event changed one that is.
+    package func isErased(author: [UInt8], messageID: [UInt8], in channel: Int64) throws(ClientStoreError)
+        -> Bool
+    {
+        try first(
+            """
+            SELECT 1 FROM message
+            WHERE message.channel = ?1 AND message.deleted = 1 AND (
+                (message.author = ?2 AND message.message_id = ?3) OR message.message_id IN (
+                    SELECT target FROM event WHERE channel = ?1 AND author = ?2 AND message_id = ?3))
+            """, [.integer(channel), .blob(author), .blob(messageID)]
+        ) { _ in true } ?? false
     }
 
     /// The messages with an id; more than one only where authors chose the same.

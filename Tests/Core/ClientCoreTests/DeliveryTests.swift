@@ -244,6 +244,72 @@ struct CopyComparisonTests {
         #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
     }
 
+    private func log(
+        _ messages: [UInt8], author: UInt8 = 1, of relay: String, into comparison: inout CopyComparison
+    ) {
+        for n in messages {
+            _ = comparison.delivered(
+                .init(author: [author], message: [n]), relay: relay, sequence: Int64(n), digest: [n],
+                nowMilliseconds: 0)
+        }
+    }
+
+    @Test("what lies on the two sides of a break is not between anything")
+    func breaks() {
+        var comparison = CopyComparison(graceMilliseconds: 0)
+        log([1, 2, 3], of: "a", into: &comparison)
+        log([1], of: "b", into: &comparison)
+        comparison.started(relay: "b")
+        log([4], of: "a", into: &comparison)
+        log([3, 4], of: "b", into: &comparison)
+        #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
+        log([5, 6], of: "a", into: &comparison)
+        log([6], of: "b", into: &comparison)
+        #expect(
+            comparison.overdue(nowMilliseconds: 1000) == [.withheld(Self.key(5), relay: "b", others: ["a"])])
+    }
+
+    @Test("a relay that another author could not reach is not named for their messages")
+    func authors() {
+        var comparison = CopyComparison(graceMilliseconds: 0)
+        log([1], of: "a", into: &comparison)
+        log([2], author: 2, of: "a", into: &comparison)
+        log([3], of: "a", into: &comparison)
+        log([1, 3], of: "b", into: &comparison)
+        #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
+    }
+
+    @Test("what a relay may have made up is not asked for at the others")
+    func inventions() {
+        var comparison = CopyComparison(graceMilliseconds: 0)
+        log([1], of: "a", into: &comparison)
+        _ = comparison.delivered(
+            Self.key(2), relay: "a", sequence: 2, digest: [2], isProof: false, nowMilliseconds: 0)
+        log([3], of: "a", into: &comparison)
+        log([1, 3], of: "b", into: &comparison)
+        #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
+    }
+
+    @Test("a change of a message is asked for only where the message is", arguments: [false, true])
+    func amendments(hasMessage: Bool) {
+        var comparison = CopyComparison(graceMilliseconds: 0)
+        log([1, 2], of: "a", into: &comparison)
+        _ = comparison.delivered(
+            Self.key(3), relay: "a", sequence: 3, digest: [3], amends: [1], nowMilliseconds: 0)
+        log([4], of: "a", into: &comparison)
+        log(hasMessage ? [1, 2, 4] : [2, 4], of: "b", into: &comparison)
+        #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty == !hasMessage)
+    }
+
+    @Test("a witness whose log was another one before proves nothing with it")
+    func witnessWithABreak() {
+        var comparison = CopyComparison(graceMilliseconds: 0)
+        log([1, 2, 3], of: "a", into: &comparison)
+        comparison.lostOrder(relay: "a")
+        log([1, 3], of: "b", into: &comparison)
+        #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
+    }
+
     @Test("the window is bounded, and old keys are forgotten with their index")
     func bounded() {
         var comparison = CopyComparison(graceMilliseconds: 0)

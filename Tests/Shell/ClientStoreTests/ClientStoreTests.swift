@@ -359,6 +359,27 @@ struct StoredMessageTests {
         #expect(try store.discardOutbox(event: events[2], pendingToo: false) == 0)
     }
 
+    @Test("what is erased is a message with its changes, and nothing else")
+    func whatIsErased() throws {
+        let store = try TemporaryHome().open()
+        let channel = try store.makeChannel()
+        for n: UInt8 in [3, 4] {
+            let event = try store.makeEvent(channel, n)
+            try store.insertMessage(
+                event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(n, 16),
+                authorName: "alice", asGroup: false, time: 3, contentType: "text", text: "\(n)",
+                signature: "verified")
+            _ = try store.makeEvent(channel, n + 10, tag: "x.msg.update", target: bytes(n, 16))
+        }
+        let gone = try #require(try store.messages(id: bytes(3, 16), in: channel.id).first)
+        #expect(try store.eraseMessage(event: gone.event))
+        func isErased(_ n: UInt8) throws -> Bool {
+            try store.isErased(author: bytes(1, 16), messageID: bytes(n, 16), in: channel.id)
+        }
+        #expect(try isErased(3) && isErased(13))
+        #expect(try !isErased(4) && !isErased(14) && !isErased(99))
+    }
+
     @Test("the bytes of an erased message wait for the relays that do not have it, and then go")
     func erasedWhilePending() throws {
         let store = try TemporaryHome().open()

@@ -144,7 +144,9 @@ extension ChannelRuntime {
         if isFirstCopy, !isHistory {
             let finding = comparison.delivered(
                 CopyComparison.Key(author: author, message: admitted.messageID.bytes), relay: relay,
-                sequence: sequence, digest: digest, nowMilliseconds: engine.nowMilliseconds)
+                sequence: sequence, digest: digest,
+                isProof: provesItself(admitted.signature.rawValue),
+                amends: admitted.event.params.target?.bytes, nowMilliseconds: engine.nowMilliseconds)
             if let finding { effects.append(.finding(finding)) }
             scheduleWithheldCheck()
         }

@@ -50,6 +50,16 @@ extension ChannelRuntime {
         !isOwner || relayRows().compactMap(Self.recordRelay) == record.content.relays
     }
 
+    /// Whether a reader knows every relay of the record, and counts on no other.
+    var rowsFit: Bool {
+        let rows = relayRows()
+        let listed = record.content.relays
+        return listed.allSatisfy { relay in rows.contains { $0.identity == relay.identity.raw } }
+            && rows.allSatisfy { row in
+                !row.relay.takesMessages || listed.contains { $0.identity.raw == row.identity }
+            }
+    }
+
     private static func recordRelay(_ row: StoredChannelRelay) -> ChannelRecord.Relay? {
         guard row.relay.isPublishable, let member = MemberID(bytes: row.memberID),
             let key = row.relayKey.flatMap({ PublicKey(raw: $0) }),

@@ -82,9 +82,11 @@ extension ChannelRuntime {
                 detail:
                     "\(relay) delivered other bytes for this message than \(others.joined(separator: ", ")).")
         case .withheld(let key, let relay, let others):
-            // What was deleted meanwhile is rightly missing at a relay that came late.
-            let found = engine.background { try engine.store.messages(id: key.message, in: id) } ?? []
-            guard !found.contains(where: { $0.author == key.author && $0.deleted }) else { return }
+            // What was deleted meanwhile is rightly missing at a relay that came late, with its changes.
+            let isErased = engine.background {
+                try engine.store.isErased(author: key.author, messageID: key.message, in: id)
+            }
+            guard isErased != true else { return }
             report(
                 .withheld, relay: relay, others: others, message: MessageID(bytes: key.message),
                 detail: "\(relay) went past this message, which \(others.joined(separator: ", ")) delivered.")
@@ -110,6 +112,12 @@ extension ChannelRuntime {
         }
     }
 
+    /// Whether a message in this channel is its author's beyond doubt. Where nothing is signed, it is taken
+    /// for that all the same: a report then names both relays, and one of them is wrong.
+    func provesItself(_ signature: String) -> Bool {
+        !record.profile.signsMessages || signature == MessageAdmission.SignatureStatus.verified.rawValue
+    }
+
     /// Goes on comparing where the last run ended.
     func loadComparison() throws(ChannelClientError) {
         let names = Dictionary(uniqueKeysWithValues: relayRows().map { ($0.id, $0.name) })
@@ -121,14 +129,15 @@ extension ChannelRuntime {
             guard let name = names[copy.relay] else { continue }
             _ = comparison.delivered(
                 CopyComparison.Key(author: copy.author, message: copy.messageID), relay: name,
-                sequence: copy.sequence, digest: copy.digest, nowMilliseconds: copy.arrivedAt)
+                sequence: copy.sequence, digest: copy.digest, isProof: provesItself(copy.signature),
+                amends: copy.target, nowMilliseconds: copy.arrivedAt)
         }
         // A relay that explained a hole in an earlier run is not asked about it again.
         for detail in try engine.attempt({ try engine.store.journal(of: id, kind: "gap", limit: 1000) }) {
             guard let gap = JournalText.gap(detail, channel: localName), gap.reason != .erased else {
                 continue
             }
-            comparison.excused(relay: gap.relay)
+            comparison.lostOrder(relay: gap.relay)
         }
     }
 

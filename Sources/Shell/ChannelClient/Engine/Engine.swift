@@ -60,11 +60,20 @@ final class Engine {
     }
 
     func run() {
+        begin()
+        if !isStopped { loop.run() }
+        end()
+    }
+
+    /// Takes up what is under way. Whoever drives the loop itself calls it first, and `end` last.
+    func begin() {
         loop.onWake { [unowned self] in self.drainCommands() }
         postponedTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.runPostponed() }
         drainCommands()
         resumeBackground()
-        if !isStopped { loop.run() }
+    }
+
+    func end() {
         context.closeAll()
         followers = [:]
         waiters = [:]
@@ -208,6 +217,11 @@ final class Engine {
         guard let stored = try attempt({ try store.channel(id: id) }) else { return nil }
         let runtime = try ChannelRuntime(engine: self, stored: stored)
         channels[id] = runtime
+        // The last run may have ended between a record and the rows that follow from it.
+        if runtime.isCurrent, !runtime.isOwner, !runtime.rowsFit { runtime.followRecord() }
+        for row in runtime.relayRows() where !row.relay.takesMessages {
+            runtime.dropOutbox(row.id, .channelInactive)
+        }
         runtime.reconcile()
         // The last run may have ended between a relay's leaving and the record that says so.
         if options.background != .none, runtime.isCurrent, !runtime.recordFits { runtime.scheduleRecord() }

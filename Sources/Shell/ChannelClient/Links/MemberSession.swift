@@ -33,6 +33,7 @@ final class MemberSession: RelayConnectionUser {
     private var nextRequest: UInt32 = 1
     private var publishing: [UInt32: Int64] = [:]
     private var pumpTimer: LoopTimer?
+    private var returnTimer: LoopTimer?
     private var histories: [UInt32: HistoryRequest] = [:]
     private var recordRequests: Set<UInt32> = []
 
@@ -121,6 +122,7 @@ final class MemberSession: RelayConnectionUser {
             .joinRefused,
             .memberKeyMismatch, .badProof, .notOwner:
             isSuspended = true
+            if !runtime.isOwner { awaitReturn(failure) }
             ended(failure)
             engine.later { [weak runtime] in runtime?.reconcile() }
         default:
@@ -128,11 +130,38 @@ final class MemberSession: RelayConnectionUser {
         }
     }
 
+    /// A relay that does not carry the channel now may be taken into it again, as another member, and no
+    /// other relay may be there to tell of it: at the longest pause all are asked for a newer record, and this
+    /// one is tried again.
+    private func awaitReturn(_ failure: ConnectionFailure) {
+        switch failure.code.flatMap({ LinkErrorCode(rawValue: $0) }) {
+        case .channelInactive, .unknownChannel, .channelRejected, .joinRefused: break
+        default: return
+        }
+        let pause = engine.makeBackoff().maximumMilliseconds
+        returnTimer = engine.loop.timer(
+            afterMilliseconds: pause + Int64.random(in: 0...pause / 4, using: &engine.random)
+        ) { [weak self] in
+            guard let self else { return }
+            self.returnTimer = nil
+            guard self.runtime.isCurrent else { return }
+            self.engine.findRelays(of: self.runtime, milliseconds: pause) { [weak self] in
+                self?.isSuspended = false
+                self?.runtime.reconcile()
+            }
+        }
+    }
+
     /// What waits for a relay that has ended the membership, or one that we have left, waits in vain.
     private func ended(_ failure: ConnectionFailure) {
         guard let code = failure.code.flatMap({ LinkErrorCode(rawValue: $0) }) else { return }
         if runtime.isOwner {
-            if code == .channelInactive { runtime.relayStoppedCarrying(relayID) }
+            switch code {
+            case .channelInactive: runtime.relayStoppedCarrying(relayID)
+            case .channelRejected:
+                runtime.relayRejected(relayID, reason: RejectionReason.rejoinRejected.text)
+            default: break
+            }
         } else {
             if code == .memberRemoved || !runtime.isCurrent { runtime.dropOutbox(relayID, code) }
             guard code == .memberRemoved || code == .channelDeleted else { return }
@@ -223,7 +252,8 @@ final class MemberSession: RelayConnectionUser {
         runtime.denials[relayID] = nil
         link.forgetHandshakeHash()
         switch cursor.attached(epoch: attached.epoch, resumeAfter: attached.resumeAfter) {
-        case .started, .resumed: break
+        case .resumed: break
+        case .started: runtime.comparison.started(relay: name)
         case .newEpoch:
             runtime.comparison.excused(relay: name)
             runtime.noteGap(relay: name, from: 0, to: 0, reason: .epoch)
