@@ -142,6 +142,15 @@ let package = Package(
                 "SodiumCrypto", "SQLiteKit", "PuppetRelay",
             ]),
         tests("Shell", "OwnerCommandsTests", ["OwnerCommands", "ChannelClient", "Operations"]),
+        .target(name: "CSimulatedMachine", path: "Tests/Simulation/CSimulatedMachine"),
+        tests(
+            "Simulation", "SimulationTests",
+            [
+                "CSimulatedMachine", "ChannelClient", "ClientStore", "ClientCore", "RelayServer",
+                "RelayStore", "RelayCore",
+                "LinkRuntime", "LibeventLoop", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit",
+                "Operations",
+            ]),
         tests("Tidy", "TidyTests", ["ChannelWire"]),
     ]
 )

@@ -68,18 +68,22 @@ final class Authority {
     /// Works until told to stop; then everything that was asked before has been answered and the database is
     /// closed.
     func run() {
-        var stopping = false
         nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
-        while !stopping {
-            relay?.writerPulse.beat()
+        while true {
             let patience = wantsRelease ? Authority.quietMilliseconds : idleMilliseconds
-            let messages = mailbox.waitDrain(timeoutMilliseconds: patience)
-            stopping = work(messages)
-            relay?.log.flushSuppressed()
-            if messages.isEmpty { releaseMemoryIfDue() }
-            maintainIfDue(isIdle: messages.isEmpty)
+            if turn(mailbox.waitDrain(timeoutMilliseconds: patience)) { break }
         }
         ledger.close()
+    }
+
+    /// Answers what was asked, and does the upkeep that is due. Returns: whether to stop.
+    func turn(_ messages: [AuthorityMessage]) -> Bool {
+        relay?.writerPulse.beat()
+        let stopping = work(messages)
+        relay?.log.flushSuppressed()
+        if messages.isEmpty { releaseMemoryIfDue() }
+        maintainIfDue(isIdle: messages.isEmpty)
+        return stopping
     }
 
     /// Many have come: handshakes and joins leave much memory behind that nobody needs once they are in.

@@ -27,27 +27,30 @@ final class DiskReader {
     }
 
     func run() {
-        while true {
-            let messages = relay.reader.waitDrain(timeoutMilliseconds: 60_000)
-            // After a restart a thousand links ask for the same page.
-            var pages: [PageKey: LoopMessagePage] = [:]
-            for message in messages {
-                switch message {
-                case .page(let link, let channel, let after):
-                    let key = PageKey(channel: channel, after: after)
-                    let page = pages[key] ?? readPage(key)
-                    if pages.count < DiskReader.pagesKeptMax { pages[key] = page }
-                    loops[link.loop].post(.page(link, page.segment, head: page.head))
-                case .history(let link, let channel, let request, let question, let limit):
-                    loops[link.loop].post(
-                        .history(link, request: request, history(channel, request, question, limit)))
-                case .members(let link, let channel, let request, let after, let limit):
-                    loops[link.loop].post(
-                        .members(link, request: request, members(channel, request, after, limit)))
-                case .stop: return
-                }
+        while !turn(relay.reader.waitDrain(timeoutMilliseconds: 60_000)) {}
+    }
+
+    /// Reads what was asked for. Returns: whether to stop.
+    func turn(_ messages: [ReaderMessage]) -> Bool {
+        // After a restart a thousand links ask for the same page.
+        var pages: [PageKey: LoopMessagePage] = [:]
+        for message in messages {
+            switch message {
+            case .page(let link, let channel, let after):
+                let key = PageKey(channel: channel, after: after)
+                let page = pages[key] ?? readPage(key)
+                if pages.count < DiskReader.pagesKeptMax { pages[key] = page }
+                loops[link.loop].post(.page(link, page.segment, head: page.head))
+            case .history(let link, let channel, let request, let question, let limit):
+                loops[link.loop].post(
+                    .history(link, request: request, history(channel, request, question, limit)))
+            case .members(let link, let channel, let request, let after, let limit):
+                loops[link.loop].post(
+                    .members(link, request: request, members(channel, request, after, limit)))
+            case .stop: return true
             }
         }
+        return false
     }
 
     private static let pagesKeptMax = 16

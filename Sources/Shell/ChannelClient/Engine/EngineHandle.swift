@@ -78,7 +78,7 @@ final class EngineHandle: Sendable {
         let box = CancelBox<Value>()
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let reply = Reply<Value>(continuation)
+                let reply = Reply<Value> { continuation.resume(returning: $0) }
                 box.set(reply)
                 post { engine in body(engine, reply) }
             }

@@ -1,16 +1,14 @@
 import Synchronization
 
-/// Answers one suspended call exactly once, from whatever thread.
+/// Answers one waiting call exactly once, from whatever thread.
 ///
 /// A reply that is dropped without an answer (the engine was shut down) answers `shut-down` by itself, so no
 /// caller waits for ever.
 final class Reply<Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, ChannelClientError>
-    private let continuation: Mutex<CheckedContinuation<Outcome, Never>?>
+    private let done: Mutex<(@Sendable (Outcome) -> Void)?>
 
-    init(_ continuation: CheckedContinuation<Outcome, Never>) {
-        self.continuation = Mutex(continuation)
-    }
+    init(_ done: @escaping @Sendable (Outcome) -> Void) { self.done = Mutex(done) }
 
     deinit { finish(.failure(.shutDown)) }
 
@@ -18,16 +16,16 @@ final class Reply<Value: Sendable>: Sendable {
     func fail(_ error: ChannelClientError) { finish(.failure(error)) }
 
     func finish(_ outcome: Outcome) {
-        let taken = continuation.withLock { continuation in
-            let taken = continuation
-            continuation = nil
+        let taken = done.withLock { done in
+            let taken = done
+            done = nil
             return taken
         }
-        taken?.resume(returning: outcome)
+        taken?(outcome)
     }
 
     /// Whether somebody still waits.
-    var isOpen: Bool { continuation.withLock { $0 != nil } }
+    var isOpen: Bool { done.withLock { $0 != nil } }
 }
 
 extension ChannelClientError {
