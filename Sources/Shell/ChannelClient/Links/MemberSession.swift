@@ -131,8 +131,8 @@ final class MemberSession: RelayConnectionUser {
     }
 
     /// A relay that does not carry the channel now may be taken into it again, as another member, and no
-    /// other relay may be there to tell of it: at the longest pause all are asked for a newer record, and this
-    /// one is tried again.
+    /// other relay may be there to tell of it: at the longest pause all are asked for a newer record, and
+    /// this one is tried again.
     private func awaitReturn(_ failure: ConnectionFailure) {
         switch failure.code.flatMap({ LinkErrorCode(rawValue: $0) }) {
         case .channelInactive, .unknownChannel, .channelRejected, .joinRefused: break
