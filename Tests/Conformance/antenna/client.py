@@ -118,6 +118,13 @@ class Connection:
             raise RemoteError(frame)
         self.inbox.append(frame)
 
+    def pump_all(self, seconds=WAIT):
+        """Takes in at least one frame, and all that came in the same record."""
+        deadline = Deadline(seconds)
+        self.pump(deadline)
+        while self.link.waiting:
+            self.pump(deadline)
+
     def wait(self, wanted, seconds=WAIT):
         """The first frame for which `wanted` is true, taken out of the inbox."""
         deadline = Deadline(seconds)
