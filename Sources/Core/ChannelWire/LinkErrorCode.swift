@@ -106,7 +106,7 @@ package enum LinkErrorCode: UInt16, CaseIterable, Sendable {
 }
 
 /// The content of an ERROR frame. A code that we do not know is kept as a number.
-package struct LinkError: Error, Hashable, Sendable {
+package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     /// 0: the link itself, which is then closed.
     package let request: UInt32
     package let code: UInt16
@@ -127,4 +127,5 @@ package struct LinkError: Error, Hashable, Sendable {
     }
     package var known: LinkErrorCode? { LinkErrorCode(rawValue: code) }
     package var name: String { known?.name ?? "error-\(code)" }
+    package var description: String { "\(name): \(text)" }
 }

@@ -30,10 +30,18 @@ package struct OwnerAuth: Hashable, Sendable {
         writer.len8(inner.bytes)
     }
 
-    package enum ChainError: Error, Hashable, Sendable {
+    package enum ChainError: Error, Hashable, Sendable, CustomStringConvertible {
         case isRootKey
         case repeated
         case notAuthorised
+
+        package var description: String {
+            switch self {
+            case .isRootKey: "an owner has the root key"
+            case .repeated: "an owner is listed twice"
+            case .notAuthorised: "an owner whom nobody authorised"
+            }
+        }
     }
     /// - Throws: `ChainError` for the first entry that is the root key, repeats an id or key, or nobody
     /// authorised.

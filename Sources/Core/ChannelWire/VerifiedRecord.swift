@@ -4,7 +4,7 @@ package struct VerifiedRecord: Hashable, Sendable {
     package let record: ChannelRecord
     package let profile: GroupProfile
 
-    package enum Problem: Error, Hashable, Sendable {
+    package enum Problem: Error, Hashable, Sendable, CustomStringConvertible {
         case undecodable(WireError)
         /// SHA-256 of its root key is not the channel asked for.
         case otherChannel
@@ -14,6 +14,17 @@ package struct VerifiedRecord: Hashable, Sendable {
         case badSignature
         /// The profile's JSON, or its `publicGroupId`.
         case profile
+
+        package var description: String {
+            switch self {
+            case .undecodable(let error): "it does not decode: \(error)"
+            case .otherChannel: "it is another channel's"
+            case .ownersChain(let error): "its owners: \(error)"
+            case .signer: "it is signed by nobody who may"
+            case .badSignature: "its signature is wrong"
+            case .profile: "its profile does not decode, or names another channel"
+            }
+        }
     }
 
     /// Decodes and checks, in the order of the protocol text.

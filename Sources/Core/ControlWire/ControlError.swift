@@ -1,11 +1,13 @@
 /// Why the relay did not do what an operator asked.
-package struct ControlError: Error, Codable, Sendable, Equatable {
+package struct ControlError: Error, Codable, Sendable, Equatable, CustomStringConvertible {
     /// The number: of `docs/protocol/errors.md` below 100, of `docs/control-socket.md` from 100.
     package var code: Int
     /// The stable name of the number.
     package var name: String
     /// One sentence for people.
     package var message: String
+
+    package var description: String { message }
 
     package init(_ kind: Kind, _ message: String) {
         self.code = kind.rawValue

@@ -126,9 +126,11 @@ package struct ControlRequest: Sendable, Equatable {
 }
 
 /// A request that cannot be served, with the id to answer to (0 where none could be read).
-package struct ControlRequestError: Error, Sendable, Equatable {
+package struct ControlRequestError: Error, Sendable, Equatable, CustomStringConvertible {
     package var id: Int64
     package var error: ControlError
+
+    package var description: String { error.description }
 }
 
 /// JSON with sorted keys, on one line.

@@ -102,3 +102,15 @@ package enum NoiseError: Error, Equatable, Sendable {
     /// The 2^64 - 1 nonces of a key are used up.
     case nonceExhausted
 }
+
+extension NoiseError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .truncated(let needed, let have): "truncated: needs \(needed) bytes, has \(have)"
+        case .tooLong(let count): "too long: \(count) bytes"
+        case .notAuthentic: "not sealed by who it should be, or changed on the way"
+        case .unusableKey: "a key with which no secret can be shared"
+        case .nonceExhausted: "the key has been used as often as it may"
+        }
+    }
+}

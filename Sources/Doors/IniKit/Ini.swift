@@ -135,3 +135,15 @@ private final class Reading {
 
 /// libinih cuts a section's name to this many bytes without a word.
 private let sectionByteCountMax = 49
+
+extension Ini.Failure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .syntax(let line): "line \(line) is no section, no setting and no comment"
+        case .lineTooLong(let line): "line \(line) is too long"
+        case .sectionTooLong(let line): "the name in line \(line) is too long"
+        case .notText(let line): "line \(line) is not text"
+        case .fileTooLarge(let byteCount): "the file is too large: \(byteCount) bytes"
+        }
+    }
+}

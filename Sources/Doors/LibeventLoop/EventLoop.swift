@@ -2,9 +2,16 @@ internal import CLibevent
 package import PosixKit
 
 /// The loop could not be made, or the kernel refused to watch something.
-package enum LoopError: Error, Equatable {
+package enum LoopError: Error, Equatable, CustomStringConvertible {
     case cannotCreate
     case descriptor(PosixError)
+
+    package var description: String {
+        switch self {
+        case .cannotCreate: "there is not enough memory, or libevent finds no way to wait"
+        case .descriptor(let error): error.description
+        }
+    }
 }
 
 /// Lets any thread wake a loop. Kept apart from the loop, which belongs to one thread.

@@ -13,7 +13,7 @@ package enum PassphraseBox {
         case moderate
     }
 
-    package enum Failure: Error, Equatable, Sendable {
+    package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         /// Not a locked secret, or cut short.
         case malformed
         /// Made by a version of this program that we do not know.
@@ -22,6 +22,16 @@ package enum PassphraseBox {
         case costTooHigh
         case wrongPassphraseOrDamaged
         case outOfMemory
+
+        package var description: String {
+            switch self {
+            case .malformed: "what is locked is cut short"
+            case .unknownVersion(let version): "what is locked has the unknown version \(version)"
+            case .costTooHigh: "opening it would cost too much memory or time"
+            case .wrongPassphraseOrDamaged: "the passphrase is wrong, or what is locked is damaged"
+            case .outOfMemory: "there is not enough memory"
+            }
+        }
     }
 
     /// Throws: `outOfMemory` only.

@@ -45,3 +45,22 @@ package enum ClientStoreError: Error, Equatable, Sendable {
         }
     }
 }
+
+extension ClientStoreError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .foreign(let reason): "not a home of this program: \(reason)"
+        case .tooNew(let found, let known): "schema \(found) is newer than the \(known) this program knows"
+        case .corrupt(let reason): "damaged: \(reason)"
+        case .notWritable(let reason): "cannot be written: \(reason)"
+        case .permission(let reason): "not permitted: \(reason)"
+        case .busy: "another program holds the lock"
+        case .full: "the disk is full"
+        case .passphraseNeeded: "a passphrase is needed"
+        case .wrongPassphrase: "the passphrase is wrong"
+        case .noPassphrase: "there is no passphrase, and one was given"
+        case .inputOutput(let reason): "reading or writing failed: \(reason)"
+        case .defect(let reason): reason
+        }
+    }
+}

@@ -11,7 +11,7 @@ package struct LinkCertificate: Equatable, Sendable {
     package let notAfter: Int64
     package let bytes: [UInt8]
 
-    package enum Problem: Error, Equatable, Sendable {
+    package enum Problem: Error, Equatable, Sendable, CaseIterable, CustomStringConvertible {
         case malformed
         case badSignature
         /// Signed for another static key than the one of this handshake.
@@ -20,6 +20,17 @@ package struct LinkCertificate: Equatable, Sendable {
         case expired
         /// Right in itself, but not the relay that was asked for.
         case otherIdentity
+
+        package var description: String {
+            switch self {
+            case .malformed: "its certificate does not decode"
+            case .badSignature: "the signature of its certificate is wrong"
+            case .otherStaticKey: "its certificate is for another key than the one it uses"
+            case .tooEarly: "its certificate is not valid yet; compare the clocks"
+            case .expired: "its certificate is not valid any more; compare the clocks"
+            case .otherIdentity: "it proves to be another relay"
+            }
+        }
     }
 
     /// Signs a certificate.

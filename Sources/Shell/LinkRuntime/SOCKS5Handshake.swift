@@ -155,7 +155,7 @@ package struct SOCKS5Credentials: Equatable, Sendable {
 }
 
 /// Why the proxy gives no connection.
-package enum SOCKS5Problem: Error, Equatable, Sendable {
+package enum SOCKS5Problem: Error, Equatable, Sendable, CustomStringConvertible {
     /// What answers there speaks something else.
     case notSOCKS5
     /// An answer that no proxy may give.
@@ -169,6 +169,8 @@ package enum SOCKS5Problem: Error, Equatable, Sendable {
     /// The proxy ended the connection without an answer.
     case closed
     case timedOut
+
+    package var description: String { sentence }
 
     /// For people. Source: RFC 1928, section 6.
     package var sentence: String {

@@ -1,6 +1,6 @@
 /// A failure that a person is told about: one line that says what is wrong and one that says what would be
 /// right.
-package struct OperatorError: Error, Sendable, Equatable {
+package struct OperatorError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Stable; see ``Kind`` for ours, other rooms bring their own numbers from 500 on.
     package let number: Int
     /// Lower case words with hyphens; as stable as the number.
@@ -12,6 +12,8 @@ package struct OperatorError: Error, Sendable, Equatable {
     /// What would be right.
     package let hint: String?
     package let exitCode: ExitCode
+
+    package var description: String { message }
 
     /// A failure of a kind known here; the kind's exit code unless a command knows better.
     package init(_ kind: Kind, _ message: String, hint: String? = nil, exitCode: ExitCode? = nil) {

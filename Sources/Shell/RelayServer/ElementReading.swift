@@ -134,8 +134,10 @@ enum ElementReading {
     }
 
     /// Why a client's bytes go no further.
-    struct Refusal: Error {
+    struct Refusal: Error, CustomStringConvertible {
         let code: LinkErrorCode
+
+        var description: String { code.sentence }
     }
 }
 

@@ -172,7 +172,7 @@ package struct LedgerStatus: Equatable, Sendable {
 }
 
 /// Why an operator's command changed nothing.
-package enum OperatorRefusal: Error, Equatable, Sendable {
+package enum OperatorRefusal: Equatable, Sendable {
     /// No channel of that name or id; `similar` are names that could be meant.
     case unknownChannel(String, similar: [String])
     /// The name is the title of several channels; `candidates` are the names that tell them apart.
@@ -185,9 +185,16 @@ package enum OperatorRefusal: Error, Equatable, Sendable {
     case stillServed(String)
 }
 
-package enum LedgerFailure: Error, Equatable, Sendable {
+package enum LedgerFailure: Error, Equatable, Sendable, CustomStringConvertible {
     case storageFull
     case `internal`(String)
+
+    package var description: String {
+        switch self {
+        case .storageFull: "there is no room"
+        case .internal(let reason): reason
+        }
+    }
 
     /// What a peer is told.
     package var code: LinkErrorCode {

@@ -201,5 +201,6 @@ struct CreateAndJoinTests {
         let report = try await alice.client.testRelay(
             name: one.address.replacing(own, with: key), timeout: .seconds(5))
         #expect(report.failedStep?.step == .handshake)
+        #expect(report.failedStep?.detail.hasSuffix("it proves to be another relay") == true)
     }
 }

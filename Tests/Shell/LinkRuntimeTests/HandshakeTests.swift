@@ -319,4 +319,11 @@ import Testing
         #expect(problem([lines[0], lines[1], lines[2], lines[3] + "AAAA"]) == .certificate(.malformed))
         #expect(problem(lines) == nil)
     }
+
+    @Test("what is wrong with a certificate is said in words, each its own")
+    func words() {
+        let texts = LinkCertificate.Problem.allCases.map { "\($0)" }
+        #expect(Set(texts).count == texts.count)
+        #expect(texts.allSatisfy { $0.contains(" ") && !$0.contains("Identity") })
+    }
 }

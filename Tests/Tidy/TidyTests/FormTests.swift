@@ -102,6 +102,28 @@ func expectNone(_ findings: [String]) {
         }
     }
 
+    @Test("an error says in words what is wrong: no name of a case reaches a person")
+    func errorsInWords() throws {
+        let declaration = try NSRegularExpression(
+            pattern: #"(?:enum|struct|class) (\w+): ([^{\n]*\bError\b[^{\n]*)\{"#)
+        var count = 0
+        for file in Tree.sources where !file.room.hasPrefix("Support/") {
+            let range = NSRange(file.text.startIndex..., in: file.text)
+            for match in declaration.matches(in: file.text, range: range) {
+                guard let name = Range(match.range(at: 1), in: file.text).map({ file.text[$0] }),
+                    let bases = Range(match.range(at: 2), in: file.text).map({ file.text[$0] })
+                else { continue }
+                count += 1
+                let apart = try Regex("extension (\\w+\\.)*\(name): [^{]*CustomStringConvertible")
+                let says =
+                    bases.contains("CustomStringConvertible") || bases.hasPrefix("String,")
+                    || file.text.contains(apart)
+                #expect(says, "\(file): \(name) has no description")
+            }
+        }
+        #expect(count > 15)
+    }
+
     @Test("a link between pages leads somewhere")
     func links() throws {
         let link = try NSRegularExpression(pattern: #"\]\(([^)\s]+)\)"#)

@@ -21,7 +21,7 @@ protocol RelayConnectionUser: AnyObject {
 }
 
 /// Why there is no link, for people and for the next attempt.
-struct ConnectionFailure: Error {
+struct ConnectionFailure: Error, CustomStringConvertible {
     enum Stage { case resolve, connect, handshake, open }
     let stage: Stage
     let text: String
@@ -33,6 +33,8 @@ struct ConnectionFailure: Error {
     var code: UInt16?
     /// The relay said that it is going away, and when to come back.
     var drainMilliseconds: Int64?
+
+    var description: String { text }
 }
 
 /// Keeps one link to one relay while somebody wants it: resolve, connect, and again after a jittered pause.
@@ -257,8 +259,7 @@ extension ConnectionFailure {
         case .noCommonVersion: "no common link version; update the older side"
         case .notAuthentic: "the handshake does not verify"
         case .malformed: "the handshake does not decode"
-        case .certificate(let problem):
-            "the relay is not the one of this address, or its certificate is bad (\(problem))"
+        case .certificate(let problem): "the relay cannot be taken for the one of this address: \(problem)"
         }
     }
 }
