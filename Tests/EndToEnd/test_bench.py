@@ -9,6 +9,7 @@ from harness import BIN, ROOT, environment, run
 
 sys.path.insert(0, str(ROOT / "bench"))
 from comparing import report  # noqa: E402
+from gating import callgrind, verdicts  # noqa: E402
 
 
 @pytest.fixture
@@ -94,3 +95,66 @@ def test_ratios_are_made_within_a_round():
     found = [r for r in found if (r["round"], r["variant"]) != (0, "redis")]
     line, = report.targets(report.Figures(found))
     assert line[3] == "2.000" and line[-1] == "miss"
+
+
+CALLGRIND = """\
+events: Ir
+ob=(1) /usr/lib/libsodium.so.23
+fn=(1) seal
+10 700
++2 300
+ob=(2) /usr/bin/antennad
+fn=(2) send
+5 40
+cob=(3) /usr/lib/libc.so.6
+cfn=(3) malloc
+calls=3 20
+5 60
+cob=(1)
+cfn=(1)
+calls=2 20
+* 1000
+ob=(3)
+fn=(3)
+7 60
+ob=(4) /usr/lib/libsqlite3.so.0
+fn=(4) step
+9 8
+cob=(3)
+cfn=(3)
+calls=1 20
+9 20
+fn=(5) malloc'2
+totals: 1108
+"""
+
+
+def test_a_profile_is_read():
+    profile = callgrind.Profile(CALLGRIND.splitlines(keepends=True))
+    assert sum(profile.instructions.values()) == 700 + 300 + 40 + 60 + 8
+    assert profile.outside("libsodium") == 108 and profile.outside("libsodium", "libsqlite3") == 100
+    assert profile.allocations() == 4 and profile.allocations("libsqlite3") == 3
+
+
+def test_the_cost_of_a_delivery_is_told_from_that_of_a_message():
+    # A start of a million, joins of a thousand each, 500 for a message and 7 for each of its deliveries.
+    def run(subscribers, messages):
+        return 1_000_000 + 1000 * subscribers + messages * (500 + 7 * subscribers)
+    assert callgrind.slopes(run, (20, 20), (520, 220)) == (7, 500)
+
+
+def test_what_has_become_worse_does_not_pass():
+    targets, slack = {"a": 150, "b": 1.05, "none": 0}, {"none": 0.01}
+
+    def judge(recorded, **found):
+        (_, before, now, _, verdict), = (rows := verdicts.judge(found, targets, recorded, slack))[0]
+        return rows[1], verdict, before, now
+    assert judge({"a": 100}, a=105)[0] and not judge({"a": 100}, a=106)[0]
+    assert judge({"a": 100}, a=106)[1] == "WORSE: was 100.0, is 106.0"
+    assert judge({"a": 100}, a=80)[:2] == (True, "better: bench/gates --record keeps it")
+    # A target that is met must be; one that never was is only told.
+    assert not judge({"b": 1.04}, b=1.06)[0] and not judge({}, b=1.06)[0]
+    assert judge({"b": 1.10}, b=1.11)[:2] == (True, "over the target, as it was")
+    assert judge({}, none=0.005)[0] and not judge({}, none=0.02)[0]
+    # Without a record and without a target there is nothing to hold.
+    assert judge({}, other=7)[:2] == (True, "not recorded")

@@ -69,7 +69,7 @@ final class Bench: TrafficUser {
             current = series
             try channel.setMessageBytes(series.size)
             report.series.append(BenchReport.Series(series))
-            for run in 0...options.runs { try publish(run: run) }
+            for run in (options.warmUp > 0 ? 0 : 1)...options.runs { try publish(run: run) }
         }
         finish()
         return report

@@ -181,7 +181,8 @@ struct BenchOptions {
                 OptionSpec("messages", short: "m", value: "M", "at most so many messages a run"),
                 OptionSpec(
                     "runs", short: "k", value: "K", "runs (default 3); 0: join, settle, and tell the memory"),
-                OptionSpec("warm-up", value: "SECONDS", "the run that is not reported (default 0.3)"),
+                OptionSpec(
+                    "warm-up", value: "SECONDS", "the run that is not reported (default 0.3; 0: none)"),
                 OptionSpec("sample", value: "K|all", "links that open and compare everything (default all)"),
                 OptionSpec("concurrent", short: "c", value: "C", "joins under way at once (default 64)"),
                 OptionSpec(

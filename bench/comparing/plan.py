@@ -34,7 +34,7 @@ def groups(peers, descriptors):
             "antenna": [*five, "w64"], "floor": [*five, "w64"], **{peer: five for peer in peers}}),
         Group("n100", 100, {"antenna": five}),
         Group("n10000", 10_000, {"antenna": five}),
-        Group("many", min(MANY, descriptors - 200), {"antenna": ["r1"]}, rounds=1,
+        Group("many", min(MANY, descriptors - 300), {"antenna": ["r1"]}, rounds=1,
               more=("--publish-while-joining", "1", "--seconds", "20", "--patience", "30", "--concurrent", "128")),
     ]
 
