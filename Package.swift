@@ -108,7 +108,14 @@ let package = Package(
         room("Support", "TestKit", ["ChannelWire", "RelayCore", "ClientCore"]),
         room(
             "Support", "PuppetRelay",
-            ["ChannelWire", "LinkRuntime", "LibeventLoop", "SodiumCrypto", "PosixKit"]),
+            ["ChannelWire", "LinkRuntime", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit"]),
+        room(
+            "Support", "FuzzTargets",
+            [
+                "ChannelWire", "ClientCore", "ControlWire", "IniKit", "LinkRuntime", "LibeventLoop",
+                "Operations", "PosixKit", "PuppetRelay", "RelayServer", "ChannelClient", "SodiumCrypto",
+                "ZstdKit",
+            ]),
         // Tests
         tests("Core", "ChannelWireTests", ["ChannelWire", "SodiumCrypto", "ZstdKit"]),
         tests("Core", "NoiseProtocolTests", ["NoiseProtocol", "SodiumCrypto"]),
@@ -151,6 +158,15 @@ let package = Package(
                 "LinkRuntime", "LibeventLoop", "ChannelWire", "SQLiteKit", "SodiumCrypto", "PosixKit",
                 "Operations",
             ]),
+        tests("Fuzz", "FuzzCorpusTests", ["FuzzTargets", "PosixKit"]),
         tests("Tidy", "TidyTests", ["ChannelWire"]),
     ]
 )
+
+// `scripts/fuzz` builds with libFuzzer, whose own main calls the driver; nothing else can link it.
+if Context.environment["ANTENNA_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "antenna-fuzz", dependencies: ["FuzzTargets"], path: "fuzz/driver",
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+}

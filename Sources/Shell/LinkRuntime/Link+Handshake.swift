@@ -145,6 +145,10 @@ extension Link {
             return 0
         }
         guard bytes.count >= LinkHandshake.messageOneBytes else { return 0 }
+        guard context.mayAnswerHandshake(self) else {
+            readWatch?.remove()
+            return 0
+        }
         let suite: AEADSuite = chosen == .aesGCM ? .aesGCM : .chaChaPoly
         let state = HandshakeState(
             pattern: .nx, role: .responder,
@@ -162,6 +166,13 @@ extension Link {
         transmit(answer.bytes + [UInt8(length >> 8), UInt8(truncatingIfNeeded: length)] + messageTwo)
         if phase == .handshaking { open(state.split(), suite) }
         return LinkHandshake.messageOneBytes
+    }
+
+    /// The handshake was put off for others; its bytes are here already.
+    func answerLate() {
+        guard phase == .handshaking else { return }
+        guard readWatch?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        processInbound()
     }
 
     private func readRelay(_ bytes: [UInt8]) -> Int {

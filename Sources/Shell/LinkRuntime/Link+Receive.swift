@@ -46,6 +46,13 @@ extension Link {
         }
     }
 
+    /// Looks again at what was kept.
+    func processInbound() {
+        let kept = inbound.count
+        unsafe inbound.withUnsafeBytes { unsafe context.receive.slice(0, kept).copyMemory(from: $0) }
+        process(kept)
+    }
+
     /// The length of the record that `inbound` begins, once that is known.
     private var recordNeeded: Int? {
         inbound.count >= 2 ? 2 + (Int(inbound[0]) << 8 | Int(inbound[1])) : nil

@@ -32,6 +32,13 @@ package final class LinkLoopContext {
     private var unsettled: ContiguousArray<Link> = []
     private var settleTimer: LoopTimer?
     private var depth = 0
+    /// Links whose handshake waits for another turn of the loop.
+    private var lateHandshakes: ContiguousArray<Link> = []
+    private var handshakesThisTurn = 0
+    private var handshakeTimer: LoopTimer?
+
+    /// A handshake is a fraction of a millisecond of work; more at once would keep the loop from its links.
+    static let handshakesPerTurn = 4
 
     static let maximumRecord = 2 + 65535
 
@@ -49,6 +56,8 @@ package final class LinkLoopContext {
         start = clock()
         settleTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.run {} }
         settleTimer?.stop()
+        handshakeTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.nextHandshakes() }
+        handshakeTimer?.stop()
         ticker = loop.timer(afterMilliseconds: tickMilliseconds, repeating: true) { [unowned self] in
             self.sweep()
         }
@@ -92,6 +101,29 @@ package final class LinkLoopContext {
     /// Closes every link at once, for the end of a loop.
     package func closeAll() {
         run { for link in links { link?.close(after: false) } }
+    }
+
+    // MARK: - Handshakes
+
+    /// Whether a link's handshake may be answered in this turn; if not, it is asked again in a later one.
+    func mayAnswerHandshake(_ link: Link) -> Bool {
+        if handshakesThisTurn < Self.handshakesPerTurn {
+            handshakesThisTurn += 1
+            return true
+        }
+        lateHandshakes.append(link)
+        if let handshakeTimer, !handshakeTimer.isRunning { handshakeTimer.restart() }
+        return false
+    }
+
+    private func nextHandshakes() {
+        run {
+            handshakesThisTurn = 0
+            let links = lateHandshakes.prefix(Self.handshakesPerTurn)
+            lateHandshakes.removeFirst(links.count)
+            for link in links { link.answerLate() }
+            if !lateHandshakes.isEmpty { handshakeTimer?.restart() }
+        }
     }
 
     // MARK: - Settling

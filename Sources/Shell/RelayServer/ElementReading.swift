@@ -30,29 +30,48 @@ enum ElementReading {
 
     // MARK: PUBLISH
 
-    /// The elements of a PUBLISH body, each for itself; the whole is refused only where it cannot be divided.
-    static func publish(
-        _ body: [UInt8], channel: ChannelID, author: MemberID, key: PublicKey, messageBytesMax: Int,
-        crypto: ChannelCrypto
-    ) -> Result<[PublishItem], Refusal> {
-        let elements: [Result<Element, WireError>]
-        do throws(WireError) {
-            elements = try Body.decode(body, crypto: crypto)
-        } catch {
-            switch error {
-            case .tooLarge: return .refuse(.tooLarge)
-            case .truncated, .tooMany, .malformed: return .refuse(.badFrame)
-            }
-        }
-        return .success(
-            elements.map { result in
-                switch result {
-                case .failure(.tooLarge): .refused(.messageTooLarge)
-                case .failure: .refused(.malformedEvent)
-                case .success(let element):
-                    item(element, channel, author, key, messageBytesMax, crypto)
+    /// The elements of one PUBLISH body, each for itself, a few at a time.
+    struct Publishing {
+        let request: UInt32
+        let bodyBytes: Int
+        private var elements: ArraySlice<Result<Element, WireError>>
+        private(set) var items: [PublishItem] = []
+
+        /// Throws: only where the body cannot be divided.
+        init(request: UInt32, body: [UInt8], crypto: ChannelCrypto) throws(Refusal) {
+            self.request = request
+            bodyBytes = body.count
+            do throws(WireError) {
+                elements = try Body.decode(body, crypto: crypto)[...]
+            } catch {
+                switch error {
+                case .tooLarge: throw Refusal(code: .tooLarge)
+                case .truncated, .tooMany, .malformed: throw Refusal(code: .badFrame)
                 }
-            })
+            }
+            items.reserveCapacity(elements.count)
+        }
+
+        /// Whether every element has its item.
+        var isWhole: Bool { elements.isEmpty }
+
+        /// Checks the next few.
+        mutating func check(
+            channel: ChannelID, author: MemberID, key: PublicKey, messageBytesMax: Int, crypto: ChannelCrypto
+        ) {
+            for result in elements.prefix(Self.elementsAtOnce) {
+                switch result {
+                case .failure(.tooLarge): items.append(.refused(.messageTooLarge))
+                case .failure: items.append(.refused(.malformedEvent))
+                case .success(let element):
+                    items.append(item(element, channel, author, key, messageBytesMax, crypto))
+                }
+            }
+            elements = elements.dropFirst(Self.elementsAtOnce)
+        }
+
+        /// About half a millisecond of signatures.
+        static let elementsAtOnce = 8
     }
 
     private static func item(

@@ -124,16 +124,27 @@ extension LinkSession {
 
     func publish(_ reader: MemberReader, _ request: UInt32, _ body: [UInt8]) {
         if let end = reader.end { return refuse(request: request, end.code) }
-        let items: [PublishItem]
-        switch ElementReading.publish(
-            body, channel: reader.channel, author: reader.member, key: reader.key,
-            messageBytesMax: loop.relay.configuration.messageBytesMax, crypto: loop.relay.crypto)
-        {
-        case .failure(let code): return refuse(request: request, code.code)
-        case .success(let read): items = read
+        let publishing: ElementReading.Publishing
+        do throws(ElementReading.Refusal) {
+            publishing = try ElementReading.Publishing(
+                request: request, body: body, crypto: loop.relay.crypto)
+        } catch {
+            return refuse(request: request, error.code)
         }
         began(body.count)
-        loop.relay.authority.post(.publish(reference, request: request, items, bytes: body.count))
+        goOn(publishing, reader)
+    }
+
+    /// Checks a few elements; the rest wait for the link's next turn.
+    func goOn(_ publishing: ElementReading.Publishing, _ reader: MemberReader) {
+        var publishing = publishing
+        publishing.check(
+            channel: reader.channel, author: reader.member, key: reader.key,
+            messageBytesMax: loop.relay.configuration.messageBytesMax, crypto: loop.relay.crypto)
+        guard publishing.isWhole else { return wait(with: publishing) }
+        loop.relay.authority.post(
+            .publish(
+                reference, request: publishing.request, publishing.items, bytes: publishing.bodyBytes))
     }
 
     func acknowledged(_ request: UInt32, _ results: [Frame.AckResult], bytes: Int) {

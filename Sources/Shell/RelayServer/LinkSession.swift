@@ -15,7 +15,7 @@ internal import SodiumCrypto
 /// ```
 ///
 /// While it asks the authority what it may be, frames that follow are held back and taken in order
-/// afterwards.
+/// afterwards. Frames that are much work wait for the link's turn (`CheckTurns`).
 /// Source: docs/protocol/frames.md.
 final class LinkSession: LinkDelegate {
     /// Indirect where it passes soon, so that a session that lasts has room for a reference only.
@@ -48,6 +48,9 @@ final class LinkSession: LinkDelegate {
     var drainDelay: UInt32 = 0
     private var questions: UInt8 = 0
     private var isPaused = false
+    /// What checking its frames has cost, and what waits to be checked; nothing waits at most links.
+    var checks = CheckTurns.Account()
+    private var backlog: CheckBacklog?
     /// A stopping relay closes it once nothing of it is under way.
     var wantsToClose = false
 
@@ -80,13 +83,56 @@ final class LinkSession: LinkDelegate {
 
     func linkDidClose(_ link: Link, reason: LinkCloseReason) {
         leaveStage()
-        stage = .ended
-        held = []
+        end()
         self.link = nil
         loop.sessionEnded(self, link, reason)
     }
 
+    /// What is much work waits for its turn, and what comes after it as well.
     func link(_ link: Link, didReceive frame: Frame) {
+        if case .ended = stage { return }
+        guard backlog == nil, !frame.isWork || loop.mayCheckAtOnce(self) else { return wait(with: [frame]) }
+        check(frame)
+    }
+
+    private func wait(with frames: [Frame], first: Bool = false) {
+        if backlog == nil { backlog = CheckBacklog() }
+        backlog?.add(frames, first: first)
+        throttle()
+        loop.checkLater(self)
+    }
+
+    /// The rest of a PUBLISH waits for the link's next turn.
+    func wait(with publishing: ElementReading.Publishing) {
+        if backlog == nil { backlog = CheckBacklog() }
+        backlog?.publishing = publishing
+        loop.checkLater(self)
+    }
+
+    /// It is this link's turn: one frame, or a part of one. Returns: whether more waits.
+    func checkNext() -> Bool {
+        if let publishing = backlog?.publishing, case .member(let reader) = stage {
+            let start = Clock.monotonicNanoseconds()
+            backlog?.publishing = nil
+            goOn(publishing, reader)
+            loop.checked(self, since: start)
+        } else if let frame = backlog?.next() {
+            check(frame)
+            throttle()
+        }
+        if backlog?.isEmpty == true { backlog = nil }
+        if wantsToClose { loop.closeIfQuiet(self) }
+        return backlog != nil
+    }
+
+    private func check(_ frame: Frame) {
+        guard frame.isWork else { return take(frame) }
+        let start = Clock.monotonicNanoseconds()
+        take(frame)
+        loop.checked(self, since: start)
+    }
+
+    private func take(_ frame: Frame) {
         switch (stage, frame) {
         case (.ended, _), (_, .error), (_, .ignored): break
         case (.asking, _): hold(frame)
@@ -125,10 +171,18 @@ final class LinkSession: LinkDelegate {
 
     /// Takes the frames that came while the authority was asked.
     func resume() {
-        guard let link else { return }
+        guard !held.isEmpty else { return }
         let frames = held
         held = []
-        for frame in frames { self.link(link, didReceive: frame) }
+        wait(with: frames, first: true)
+    }
+
+    /// Nothing is taken any more.
+    private func end() {
+        stage = .ended
+        held = []
+        backlog = nil
+        loop.forgetChecks(self)
     }
 
     private func countQuestion() -> Bool {
@@ -149,8 +203,7 @@ final class LinkSession: LinkDelegate {
         if case .ended = stage { return }
         relay.counters.errors.add(1)
         leaveStage()
-        stage = .ended
-        held = []
+        end()
         link?.close(
             after: true,
             error: .error(
@@ -181,9 +234,21 @@ final class LinkSession: LinkDelegate {
     func began(_ bytes: Int) {
         pending += 1
         pendingBytes += Int32(bytes)
-        guard pending >= LinkSession.pendingMax || pendingBytes >= LinkSession.pendingBytesMax else { return }
-        isPaused = true
-        link?.pauseReading()
+        throttle()
+    }
+
+    private func throttle() {
+        func exceeds(_ part: Int32) -> Bool {
+            pending >= LinkSession.pendingMax / part || pendingBytes >= LinkSession.pendingBytesMax / part
+                || backlog?.bytes ?? 0 >= CheckBacklog.bytesMax / Int(part)
+        }
+        if !isPaused, exceeds(1) {
+            isPaused = true
+            link?.pauseReading()
+        } else if isPaused, !exceeds(2) {
+            isPaused = false
+            link?.resumeReading()
+        }
     }
 
     /// Counts an answer.
@@ -191,15 +256,12 @@ final class LinkSession: LinkDelegate {
         pending -= 1
         pendingBytes -= Int32(bytes)
         precondition(pending >= 0 && pendingBytes >= 0, "an answer belongs to a question")
-        if isPaused, pending <= LinkSession.pendingMax / 2, pendingBytes <= LinkSession.pendingBytesMax / 2 {
-            isPaused = false
-            link?.resumeReading()
-        }
+        throttle()
         if wantsToClose { loop.closeIfQuiet(self) }
     }
 
     /// Nothing of it is under way.
-    var isQuiet: Bool { pending == 0 }
+    var isQuiet: Bool { pending == 0 && backlog == nil }
 
     private func leaveStage() {
         switch stage {
@@ -276,16 +338,5 @@ final class LinkSession: LinkDelegate {
             .putRecord(LedgerCommand.PutRecord(owner: side.owner, record: record)),
             .recordPut(request: request),
             bytes: bytes.count)
-    }
-}
-
-extension Frame {
-    /// About how much memory it takes while it is held back.
-    fileprivate var heldBytes: Int {
-        switch self {
-        case .direct(let body), .publish(_, let body): body.count + 64
-        case .recordPut(_, let record): record.count + 64
-        default: 64
-        }
     }
 }

@@ -23,6 +23,7 @@ final class RelayLoop {
     /// Feeds with readers that have not been looked at since something was appended.
     private var unserved: ContiguousArray<ChannelFeed> = []
     private var readersLater: ContiguousArray<MemberReader> = []
+    private var turns = CheckTurns()
     private var inbox: [LoopMessage] = []
     /// Control links of channels that ended: closed when what came with the notice has been said.
     private var farewells: [Farewell] = []
@@ -93,6 +94,7 @@ final class RelayLoop {
             for message in messages { handle(message) }
             sayFarewells()
             serve()
+            checkWaiting()
         }
     }
 
@@ -255,6 +257,34 @@ final class RelayLoop {
             if reader.index >= 0 { reader.feed.feed(reader, self) }
         }
         if served < later.count { readersLater.insert(contentsOf: later[served...], at: 0) }
+    }
+
+    // MARK: Checking
+
+    func mayCheckAtOnce(_ session: LinkSession) -> Bool {
+        turns.mayGoAtOnce(session, now: Clock.monotonicNanoseconds())
+    }
+
+    func checked(_ session: LinkSession, since start: UInt64) {
+        turns.spent(by: session, from: start, to: Clock.monotonicNanoseconds())
+    }
+
+    func checkLater(_ session: LinkSession) {
+        if turns.wait(session) { loop.wake() }
+    }
+
+    func forgetChecks(_ session: LinkSession) { turns.forget(session) }
+
+    /// Checks frames that wait for a slice of time; what is left comes after a look at the sockets.
+    private func checkWaiting() {
+        turns.beginTurn()
+        var now = Clock.monotonicNanoseconds()
+        let deadline = now + CheckTurns.slice
+        while now < deadline, let session = turns.next(now: now) {
+            if session.checkNext() { _ = turns.wait(session) }
+            now = Clock.monotonicNanoseconds()
+        }
+        if !turns.isEmpty { loop.wake() }
     }
 
     // MARK: What happened

@@ -26,6 +26,8 @@ final class ControlSide {
         guard let ownerKey, let elements = try? Body.decode(body, crypto: crypto) else {
             return session.refuse(.badFrame)
         }
+        let signed = elements.count { if case .success(.signed) = $0 { true } else { false } }
+        guard signed <= Self.signedElementsMax else { return session.refuse(.rateLimited) }
         for element in elements {
             guard case .success(let element) = element else { return session.refuse(.malformedEvent) }
             switch ElementReading.direct(
@@ -44,6 +46,9 @@ final class ControlSide {
             }
         }
     }
+
+    /// Of one DIRECT. An owner has one or two to say; each costs a signature.
+    static let signedElementsMax = 8
 
     /// A signed header: what an earlier one began is dropped.
     private func begin(_ header: RosterHeader, _ message: MessageID, _ session: LinkSession) {

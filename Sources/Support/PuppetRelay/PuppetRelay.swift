@@ -8,6 +8,15 @@ internal import SodiumCrypto
 package final class PuppetRelay: Sendable {
     /// Gets each frame of a client and what an honest relay would answer; gives what is answered instead.
     package typealias Lie = @Sendable (_ frame: Frame, _ honest: [Frame]) -> [Frame]
+    /// The same, for what is no frame.
+    package typealias RawLie = @Sendable (_ frame: Frame, _ honest: [Frame]) -> [Word]
+
+    package enum Word: Sendable {
+        case frame(Frame)
+        /// One record of these bytes, 1 to 16384.
+        case record([UInt8])
+        case hangUp
+    }
 
     /// As an owner adds it.
     package let address: String
@@ -17,6 +26,7 @@ package final class PuppetRelay: Sendable {
     private enum Command {
         /// To every open link.
         case say([Frame])
+        case hangUp
         case stop
     }
     private enum Started {
@@ -25,7 +35,11 @@ package final class PuppetRelay: Sendable {
     }
     package struct CannotStart: Error {}
 
-    package init(lie: @escaping Lie = { $1 }) throws {
+    package convenience init(lie: @escaping Lie = { $1 }) throws {
+        try self.init(rawLie: { frame, honest in lie(frame, honest).map { .frame($0) } })
+    }
+
+    package init(rawLie lie: @escaping RawLie) throws {
         let started = Mailbox<Started>()
         thread = PosixThread.start(name: "puppet") { PuppetRelay.run(lie, started) }
         guard case .on(let address, let commands)? = started.waitDrain(timeoutMilliseconds: 10_000).first
@@ -44,7 +58,10 @@ package final class PuppetRelay: Sendable {
     /// Says something that nobody asked for, to every link that is open.
     package func say(_ frames: Frame...) { commands.post(.say(frames)) }
 
-    private static func run(_ lie: @escaping Lie, _ started: Mailbox<Started>) {
+    /// Closes every link.
+    package func hangUp() { commands.post(.hangUp) }
+
+    private static func run(_ lie: @escaping RawLie, _ started: Mailbox<Started>) {
         guard let loop = try? EventLoop(), let socket = try? Posix.listen(tcp: .loopback(port: 0)),
             let port = Posix.localAddress(socket.raw)?.port
         else { return started.post(.failed) }
@@ -71,6 +88,7 @@ package final class PuppetRelay: Sendable {
                 for command in commands.drain() {
                     switch command {
                     case .say(let frames): for link in puppet.links { frames.forEach(link.send) }
+                    case .hangUp: for link in puppet.links { link.close(after: false) }
                     case .stop: loop.stop()
                     }
                 }
@@ -88,16 +106,22 @@ package final class PuppetRelay: Sendable {
 private final class Puppet: LinkDelegate {
     var links: [Link] = []
     private var answers: PuppetAnswers
-    private let lie: PuppetRelay.Lie
+    private let lie: PuppetRelay.RawLie
 
-    init(answers: PuppetAnswers, lie: @escaping PuppetRelay.Lie) {
+    init(answers: PuppetAnswers, lie: @escaping PuppetRelay.RawLie) {
         self.answers = answers
         self.lie = lie
     }
 
     func linkDidOpen(_ link: Link) {}
     func link(_ link: Link, didReceive frame: Frame) {
-        for answer in lie(frame, answers.answers(to: frame)) { link.send(answer) }
+        for word in lie(frame, answers.answers(to: frame)) {
+            switch word {
+            case .frame(let frame): link.send(frame)
+            case .record(let bytes): if link.canSendBulk { link.sendBulk(bytes) }
+            case .hangUp: link.close(after: false)
+            }
+        }
     }
     func linkIsWritable(_ link: Link) {}
     func linkDidClose(_ link: Link, reason: LinkCloseReason) { links.removeAll { $0 === link } }

@@ -209,3 +209,25 @@ def test_thousands_of_elements_of_one_batch_are_not_said(channel, witness):
     with pytest.raises(RemoteError) as problem:
         writer.answer(request, "ACK")
     assert (problem.value.code, problem.value.request) == (3, request)
+
+
+@pytest.mark.parametrize("count, code", [(8, None), (9, 10)])
+def test_many_signatures_in_one_direct_end_the_link(channel, witness, refused, count, code):
+    with channel.owner.control(channel.relay.link) as control:
+        control.direct(*[channel.owner.signed("x.grp.unheard", {}) for _ in range(count)])
+        if code:
+            refused(code, control.ping)
+        else:
+            control.ping()
+
+
+def test_a_full_batch_is_answered_in_order_with_what_follows(channel):
+    """The relay checks a batch in parts; nothing that the same link says meanwhile overtakes it."""
+    writer = channel.writer()
+    messages = [channel.owner.message(f"m{i}") for i in range(60)]
+    first = writer.publish_request(*messages)
+    second = writer.publish_request(channel.owner.message("after"))
+    results = writer.answer(first, "ACK", seconds=20).results
+    sequences = [result["sequence"] for result in results]
+    assert len(results) == 60 and sequences == sorted(sequences) and {r["result"] for r in results} == {0}
+    assert writer.answer(second, "ACK").results[0]["sequence"] == sequences[-1] + 1

@@ -1,0 +1,1 @@
+{"displayName":"news","fullName":"","groupPreferences":{"history":{"enable":"on"},"signMessages":{"enable":"on"}},"publicGroup":{"groupLink":"https://relay.example.com/c#NHUPmL1Z_PyUbaRaqr6TO-FUpLUJThxKv0KGZQXzyX4?c=bnoc3Smwt4_ROvTFWY_v9O8qlxZuPKby5Pv8zYBQW_E","groupType":"channel","publicGroupId":"NHUPmL1Z_PyUbaRaqr6TO-FUpLUJThxKv0KGZQXzyX4="}}
