@@ -49,7 +49,6 @@ enum ElementReading {
                 case .truncated, .tooMany, .malformed: throw Refusal(code: .badFrame)
                 }
             }
-            items.reserveCapacity(elements.count)
         }
 
         /// Whether every element has its item.
@@ -59,6 +58,8 @@ enum ElementReading {
         mutating func check(
             channel: ChannelID, author: MemberID, key: PublicKey, messageBytesMax: Int, crypto: ChannelCrypto
         ) {
+            // Here, since room made in `init` would be copied with the value.
+            if items.isEmpty { items.reserveCapacity(elements.count) }
             for result in elements.prefix(Self.elementsAtOnce) {
                 switch result {
                 case .failure(.tooLarge): items.append(.refused(.messageTooLarge))
