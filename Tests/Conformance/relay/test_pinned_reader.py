@@ -54,6 +54,7 @@ def write_until(channel, writer, enough):
         if enough(stored, answer):
             return stored, largest
         assert answer["result"] != REFUSED, answer
+        assert stored < 2000, f"the log has {largest} bytes by now"
         stored += 1
 
 
