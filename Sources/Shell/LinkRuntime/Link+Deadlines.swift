@@ -59,7 +59,10 @@ extension Link {
         inbound.isEmpty || isReadingPaused ? nil : context.deadline(recordTick, settings.deadlines.record)
     }
     private var unsentDeadline: UInt32? {
-        unsent.isEmpty ? nil : context.deadline(progressTick, settings.deadlines.unsentWithoutProgress)
+        guard !unsent.isEmpty else { return nil }
+        return min(
+            context.deadline(progressTick, settings.deadlines.unsentWithoutProgress),
+            context.deadline(unsentTick, settings.deadlines.unsentRecord))
     }
     private var progressLook: UInt32? {
         unsent.isEmpty

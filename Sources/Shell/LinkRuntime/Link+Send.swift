@@ -114,6 +114,7 @@ extension Link {
     private func keep(_ rest: UnsafeRawBufferPointer) {
         unsafe unsent = Array(rest)
         unsentOffset = 0
+        unsentTick = context.tick
         noteProgress()
         if writeWatch == nil {
             writeWatch = context.loop.watch(descriptor, .write, owner: self)

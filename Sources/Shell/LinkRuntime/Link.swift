@@ -59,6 +59,8 @@ package final class Link: DescriptorOwner {
     var recordTick: UInt32 = 0
     /// When the peer was last seen to take something of what it was sent, and when that was looked at.
     var progressTick: UInt32 = 0
+    /// Since when a record has not gone whole.
+    var unsentTick: UInt32 = 0
     var progressLookTick: UInt32 = 0
     var hasReceivedFrame = false
     var isPingSent = false

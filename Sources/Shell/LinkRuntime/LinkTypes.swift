@@ -71,6 +71,8 @@ package struct LinkDeadlines: Sendable {
     /// Silence after that PING.
     package var pingAnswer: Int64 = 30_000
     package var unsentWithoutProgress: Int64 = 30_000
+    /// For the whole of an unsent record, however little of it is taken at a time.
+    package var unsentRecord: Int64 = 300_000
     /// For flushing what is queued before a close, and for the peer to take it.
     package var closeFlush: Int64 = 5_000
 

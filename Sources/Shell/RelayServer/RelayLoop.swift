@@ -79,6 +79,7 @@ final class RelayLoop {
         deadlines.firstFrame = configuration.handshakeSeconds * 1000
         deadlines.idle = configuration.idleSeconds * 1000
         deadlines.unsentWithoutProgress = configuration.slowReaderSeconds * 1000
+        deadlines.unsentRecord = configuration.slowReaderSeconds * 10_000
         return deadlines
     }
 

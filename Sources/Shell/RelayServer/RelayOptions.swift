@@ -68,7 +68,8 @@ package enum RelayOptions {
             "after this long without a word a link is asked whether it lives; a reload counts for new links"),
         ConfigurationOption(
             "timeouts", "slow_reader_seconds", .seconds(1...3600), default: "30", reloadable: true,
-            "a reader that takes nothing for this long is cut; a reload counts for new links"),
+            "a reader that takes nothing for this long, or not one whole record in ten times as long, is cut; a "
+                + "reload counts for new links"),
         ConfigurationOption(
             "log", "level", .choice(["debug", "info", "notice", "warning", "error"]), default: "info",
             reloadable: true, "the least grave events written"),

@@ -9,8 +9,10 @@ import Testing
     let bench: Bench
     init() throws { bench = try Bench() }
 
-    private func openRaw() throws -> (Link, Recorder, RawClient) {
-        let (link, recorder, wire) = try bench.relayLink()
+    private func openRaw(
+        _ deadlines: LinkDeadlines = LinkDeadlines()
+    ) throws -> (Link, Recorder, RawClient) {
+        let (link, recorder, wire) = try bench.relayLink(bench.relaySettings(deadlines: deadlines))
         let client = RawClient(wire, bench)
         try client.handshake()
         return (link, recorder, client)
@@ -191,6 +193,30 @@ import Testing
         }
         bench.advance(milliseconds: 39_000)
         #expect(!link.isOpen, "and then it takes nothing")
+        bench.advance(milliseconds: 6000)
+        #expect(recorder.reason == .slowReader)
+    }
+
+    @Test func `a reader that takes a little now and then is cut when a record has not gone for long`() throws
+    {
+        var deadlines = LinkDeadlines()
+        #expect(deadlines.unsentRecord == 10 * deadlines.unsentWithoutProgress)
+        deadlines.unsentRecord = 100_000
+        let (link, recorder, client) = try openRaw(deadlines)
+        client.send(try client.record(testRequest(1).encode()))
+        bench.run { recorder.frames.count == 1 }
+        while link.canSendBulk { link.sendBulk(testFrame(1, size: 4000).encode()) }
+        var rounds = 0
+        while link.isOpen, rounds < 5 {
+            guard case (.done, _) = Posix.receive(client.descriptor, limit: 6000) else {
+                Issue.record("there is something to read")
+                return
+            }
+            bench.advance(milliseconds: 28_000)
+            bench.settle()
+            rounds += 1
+        }
+        #expect(rounds == 4)
         bench.advance(milliseconds: 6000)
         #expect(recorder.reason == .slowReader)
     }
