@@ -9,23 +9,25 @@ import TestKit
 ///   test ── starts ──▶ this program again, with `ANTENNA_SIMULATION` saying what to do ── lines ──▶ test
 /// ```
 struct Campaign {
-    /// What one process is told to do. Shape: `<first> <step> <count> <seconds> <sabotage or ->`.
+    /// What one process is told to do.
+    ///
+    /// Shape: `<first> <step> <count> <seconds> <what>`; `what` is a sabotage, `scenarios`, `twice` or `-`.
     struct Order {
         var first: UInt64
         var step: UInt64
         var count: UInt64
         /// Not longer than this.
         var seconds: Double
-        var sabotage: Sabotage?
+        var work: Work
 
-        var text: String { "\(first) \(step) \(count) \(seconds) \(sabotage?.rawValue ?? "-")" }
+        var text: String { "\(first) \(step) \(count) \(seconds) \(work.text)" }
 
-        init(first: UInt64, step: UInt64, count: UInt64, seconds: Double, sabotage: Sabotage? = nil) {
+        init(first: UInt64, step: UInt64, count: UInt64, seconds: Double, work: Work = .seeds) {
             self.first = first
             self.step = step
             self.count = count
             self.seconds = seconds
-            self.sabotage = sabotage
+            self.work = work
         }
 
         init?(text: String) {
@@ -34,8 +36,35 @@ struct Campaign {
                 let count = UInt64(words[2]), let seconds = Double(words[3])
             else { return nil }
             self.init(
-                first: first, step: step, count: count, seconds: seconds,
-                sabotage: Sabotage(rawValue: words[4]))
+                first: first, step: step, count: count, seconds: seconds, work: Work(text: words[4]))
+        }
+    }
+
+    enum Work: Equatable {
+        case seeds
+        /// Until one is found.
+        case sabotaged(Sabotage)
+        /// Those written by hand, by their number.
+        case scenarios
+        /// Each seed two times: both must be the same in every step.
+        case twice
+
+        var text: String {
+            switch self {
+            case .seeds: "-"
+            case .sabotaged(let sabotage): sabotage.rawValue
+            case .scenarios: "scenarios"
+            case .twice: "twice"
+            }
+        }
+
+        init(text: String) {
+            self =
+                switch text {
+                case "scenarios": .scenarios
+                case "twice": .twice
+                default: Sabotage(rawValue: text).map(Work.sabotaged) ?? .seeds
+                }
         }
     }
 
@@ -101,7 +130,10 @@ struct Campaign {
         // The order of a set is the same in each run.
         environment["SWIFT_DETERMINISTIC_HASHING"] = "1"
         process.environment = environment
-        if environment["TRACE"] == nil { process.standardOutput = FileHandle.nullDevice }
+        if environment["TRACE"] == nil {
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+        }
         try process.run()
         return (process, file)
     }
@@ -118,28 +150,45 @@ struct Campaign {
         else { return }
         World.isVerbose = environment["TRACE"] != nil
         let began = Date()
+        let parent = getppid()
         var isShrunk = false
         for index in 0..<order.count {
-            guard Date().timeIntervalSince(began) < order.seconds else { break }
+            // Whoever ordered it may be gone.
+            guard getppid() == parent, Date().timeIntervalSince(began) < order.seconds else { break }
             let seed = order.first + index * order.step
             file.write(Data("begin \(seed)\n".utf8))
-            let plan = Plan(seed: seed)
-            let outcome = Run.run(plan, sabotage: order.sabotage)
-            if outcome.problems.isEmpty {
+            var problems = run(seed, order.work)
+            guard !problems.isEmpty else {
                 file.write(Data("good \(seed)\n".utf8))
-            } else {
-                var text = outcome.problems.prefix(4).joined(separator: "\n")
-                if !isShrunk, order.sabotage == nil, !World.isVerbose {
-                    isShrunk = true
-                    text += "\n" + shortened(plan)
-                }
-                let line = text.replacingOccurrences(of: "\n", with: "\\n")
-                file.write(Data("bad \(seed) \(line)\n".utf8))
-                if order.sabotage != nil { break }
+                continue
             }
+            if !isShrunk, order.work == .seeds, !World.isVerbose {
+                isShrunk = true
+                problems.append(shortened(Plan(seed: seed)))
+            }
+            let line = problems.joined(separator: "\n").replacingOccurrences(of: "\n", with: "\\n")
+            file.write(Data("bad \(seed) \(line)\n".utf8))
+            if case .sabotaged = order.work { break }
         }
         file.write(Data("took \(Clock.processNanoseconds() / 1_000_000)\n".utf8))
         Run.removeFolder()
+    }
+
+    /// Returns: what was wrong.
+    private static func run(_ seed: UInt64, _ work: Work) -> [String] {
+        switch work {
+        case .seeds: return Array(Run.run(Plan(seed: seed)).problems.prefix(4))
+        case .sabotaged(let sabotage):
+            guard sabotage.mayShow(in: Plan(seed: seed)) else { return [] }
+            return Array(Run.run(Plan(seed: seed), sabotage: sabotage).problems.prefix(1))
+        case .scenarios:
+            let scenario = Scenarios.all[Int(seed)]
+            return Run.run(scenario.plan).problems.prefix(4).map { "\(scenario.name): \($0)" }
+        case .twice:
+            let runs = [Run.run(Plan(seed: seed)), Run.run(Plan(seed: seed))]
+            return runs[0].fingerprint == runs[1].fingerprint && runs[0].trace == runs[1].trace
+                ? [] : ["two runs of one seed differ"]
+        }
     }
 
     /// The shortest list of steps that still fails, for people to read.

@@ -83,6 +83,16 @@ struct Plan {
         steps.sort { $0.at < $1.at }
     }
 
+    /// Written by hand: two relays that tell the truth, one reader, and nothing but these steps.
+    init(seed: UInt64, steps: [Planned]) {
+        self.seed = seed
+        relays = 2
+        readers = 1
+        firstRelays = [0, 1]
+        signsMessages = true
+        self.steps = steps
+    }
+
     private static func step(_ relays: Int, _ readers: Int, _ random: inout Random) -> Step {
         let relay = Int.random(in: 0..<relays, using: &random)
         // Client 0 is the owner.

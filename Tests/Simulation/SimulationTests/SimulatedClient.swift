@@ -24,6 +24,8 @@ final class SimulatedClient {
     /// What its people were told of relays.
     var accusations: [(kind: RelayDisagreement.Kind, relay: Int, message: String?)] = []
     var gaps: [DeliveryGap] = []
+    /// The highest version of the record that it has had.
+    var recordVersion: Int64 = 0
     /// Calls that have not been answered.
     var openCalls = 0
 

@@ -27,6 +27,8 @@ final class SimulatedRelay {
     var restoreCount = 0
     /// Its state was put back since it was last looked at.
     var wasRestored = false
+    /// What its logs went by before.
+    var epochBeforeRestore: [UInt8]?
     /// How often it took the channel on.
     var acceptances = 0
     /// An operator's allow was at work when the power went.
@@ -123,6 +125,13 @@ final class SimulatedRelay {
             return StoredLog(
                 channel: id, status: status, first: first, head: head, entries: entries, erased: erased)
         }
+    }
+
+    func recordVersion(of channel: [UInt8]) -> Int64 {
+        let version = try? parts?.ledger.database.first(
+            "SELECT record_version FROM channels WHERE channel_id = ?", [.blob(channel)]
+        ) { $0.int64(0) }
+        return (version ?? nil) ?? 0
     }
 
     struct StoredLog {

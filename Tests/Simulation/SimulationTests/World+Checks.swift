@@ -21,7 +21,7 @@ extension World {
             for case .operatorAsks(_, .allow) in messages { relay.isAllowUnderWay = true }
         } else {
             mark(UInt64(answers.count))
-            check(relay, asked: messages, answered: answers)
+            check(relay, asked: messages + saboteur.early, answered: answers)
         }
         if let liar, liar.relay == relay.index { liar.tell(&answers, self) }
         parts.loop.mailbox.post(contentsOf: earlier + answers)
@@ -133,6 +133,10 @@ extension World {
         let stored = relay.storedChannels()
         if relay.wasRestored {
             relay.wasRestored = false
+            if relay.parts?.ledger.epoch == relay.epochBeforeRestore {
+                problem(
+                    "relay \(relay.index): logs that were put back go by the name of what was there before")
+            }
             for log in stored { relay.reference.restored(log.entries, head: log.head, in: log.channel) }
             for channel in relay.reference.channels where !stored.contains(where: { $0.channel == channel }) {
                 relay.reference.restored([], head: 0, in: channel)
@@ -174,6 +178,12 @@ extension World {
         guard client.isUp else { return }
         if client.part == .owner { noteWritten(client) }
         for line in client.newJournal() { check(line, client) }
+        let version = client.channel()?.version ?? client.recordVersion
+        if version < client.recordVersion {
+            problem("\(client.name): record \(client.recordVersion) gave way to \(version)")
+        }
+        client.recordVersion = version
+        if sabotage != nil { work(for: client.party) { saboteur.clientTurned(client, self) } }
     }
 
     private func noteWritten(_ owner: SimulatedClient) {

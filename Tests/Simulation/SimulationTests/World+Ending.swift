@@ -62,6 +62,15 @@ extension World {
             case "rejected", "inactive": break
             case "active" where !isRefused:
                 active.append(index)
+                let stored = relays[index].recordVersion(of: channel)
+                // One that was put back from a backup learns it anew.
+                if stored < row.storedVersion, relays[index].restoreCount > 0 {
+                    open.append("relay \(index) has lost record \(row.storedVersion)")
+                } else if stored < row.storedVersion {
+                    problem(
+                        "the owner was told that relay \(index) has record \(row.storedVersion): it has \(stored)"
+                    )
+                }
                 if row.storedVersion < version {
                     open.append("relay \(index) has record \(row.storedVersion) of \(version)")
                 }

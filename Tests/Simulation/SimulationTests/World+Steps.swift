@@ -197,6 +197,8 @@ extension World {
     /// The operator stops the relay, puts its newest backup in the place of its state and starts it again.
     private func restore(_ relay: SimulatedRelay, _ downFor: Int64) {
         guard relay.isUp, let file = relay.backups.last else { return }
+        saboteur.relayWillBeRestored(relay)
+        relay.epochBeforeRestore = relay.parts?.ledger.epoch
         lose(connections.filter { $0.relay == relay.index }, silently: false) { $0.closeRelayEnd() }
         relay.end()
         for worker in [Worker.loop(relay.index), .authority(relay.index), .reader(relay.index)] {
@@ -207,6 +209,7 @@ extension World {
         } catch {
             problem("a backup cannot be restored: \(error)")
         }
+        saboteur.relayIsRestored(relay)
         relay.wasRestored = true
         relay.restoreCount += 1
         time.plan(at: time.now + downFor, .startRelay(relay.index))

@@ -417,7 +417,9 @@ final class World {
         let relay = relays[index]
         guard !relay.isUp else { return }
         work(for: relay.party) {
+            saboteur.relayStarts(relay)
             do { try relay.start() } catch { problem("relay \(index) does not start: \(error)") }
+            saboteur.relayStarted(relay)
         }
         note("relay \(index) starts")
         if finishDoomed(.authority(index)) { return }

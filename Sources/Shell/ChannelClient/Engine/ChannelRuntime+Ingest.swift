@@ -47,6 +47,7 @@ extension ChannelRuntime {
                     }
                 }
                 try engine.store.setCursor(cursor, of: relayID)
+                try writeDown(&effects, relay: relay)
             }
         }
         perform(effects, relayID: relayID, relay: relay)
@@ -66,12 +67,13 @@ extension ChannelRuntime {
                         element.batch, sequence: element.sequence, relayID: relayID, relay: relay,
                         admission: admission, isHistory: true, effects: &effects)
                 }
+                try writeDown(&effects, relay: relay)
             }
         }
         perform(effects, relayID: relayID, relay: relay)
     }
 
-    /// What is told after the commit.
+    /// What is told after the commit; what is to be read later, too, is written down in it (`writeDown`).
     enum Effect {
         case received(Int64)
         case edited(Int64)
@@ -84,6 +86,7 @@ extension ChannelRuntime {
         case removed(String)
         case channelDeleted
         case notice(String)
+        case written(ClientEvent)
         case journal
     }
 

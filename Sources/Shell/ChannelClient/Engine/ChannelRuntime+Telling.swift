@@ -18,10 +18,7 @@ extension ChannelRuntime {
         case .received(let event): tellMessage(event) { .messageReceived($0) }
         case .edited(let event): tellMessage(event) { .messageUpdated($0) }
         case .deleted(let event): tellMessage(event) { .messageDeleted($0) }
-        case .gap(let from, let to, let reason): noteGap(relay: relay, from: from, to: to, reason: reason)
-        case .disagreement(let kind, let message, let detail):
-            report(kind, relay: relay, message: message, detail: detail)
-        case .finding(let finding): report(finding)
+        case .written(let event): engine.emit(event)
         case .relayLeft(let member):
             guard let row = relayRows().first(where: { $0.memberID == member.bytes }) else { return }
             relayLeft(row.id)
@@ -30,8 +27,44 @@ extension ChannelRuntime {
         case .removed(let reason): end(.removed, reason)
         case .channelDeleted: end(.deleted, "The channel was deleted by an owner.")
         case .notice(let text): note(text)
-        case .journal: break
+        // Those became `written`.
+        case .journal, .gap, .disagreement, .finding: break
         }
+    }
+
+    /// Writes down what people are told of relays, in the transaction that moves the position past it: after
+    /// a crash no relay says it again.
+    func writeDown(_ effects: inout [Effect], relay: String) throws(ClientStoreError) {
+        for index in effects.indices {
+            switch effects[index] {
+            case .gap(let from, let to, let reason):
+                if reason != .erased { comparison.excused(relay: relay) }
+                let gap = DeliveryGap(channel: localName, relay: relay, from: from, to: to, reason: reason)
+                try journal("gap", nil, detail: JournalText.encode(gap))
+                effects[index] = .written(.gap(gap))
+            case .disagreement(let kind, let message, let detail):
+                effects[index] = try write(
+                    RelayDisagreement(
+                        kind: kind, channel: localName, relay: relay, comparedWith: [],
+                        messageID: message?.text, detail: detail))
+            case .finding(let finding):
+                effects[index] =
+                    try disagreement(finding).map { found throws(ClientStoreError) in
+                        try write(found)
+                    } ?? .journal
+            default: break
+            }
+        }
+    }
+
+    /// What is found of one message is written once.
+    private func write(_ found: RelayDisagreement) throws(ClientStoreError) -> Effect {
+        let text = JournalText.encode(found)
+        if found.messageID != nil, try engine.store.journalHolds("disagreement", detail: text, of: id) {
+            return .journal
+        }
+        try journal("disagreement", nil, detail: text)
+        return .written(.relayDisagreement(found))
     }
 
     func tellMessage(_ event: Int64, _ make: (Message) -> ClientEvent) {
@@ -54,41 +87,40 @@ extension ChannelRuntime {
         engine.pumpFollowers(of: id)
     }
 
-    /// Tells of a relay that stands apart; with `key` once in the life of this client.
-    func report(
-        _ kind: RelayDisagreement.Kind, relay: String, others: [String] = [], message: MessageID? = nil,
-        key: String? = nil, detail: String
-    ) {
+    /// Tells of a relay whose records stand apart; with `key` once in the life of this client.
+    func report(_ kind: RelayDisagreement.Kind, relay: String, key: String? = nil, detail: String) {
         if let key, !reportedRecords.insert("\(kind.rawValue) \(key)").inserted { return }
-        let disagreement = RelayDisagreement(
-            kind: kind, channel: localName, relay: relay, comparedWith: others, messageID: message?.text,
-            detail: detail)
-        let text = JournalText.encode(disagreement)
-        if message != nil,
-            engine.background({ try engine.store.journalHolds("disagreement", detail: text, of: id) }) == true
-        {
-            return
-        }
-        engine.background { try journal("disagreement", nil, detail: text) }
-        engine.emit(.relayDisagreement(disagreement))
+        report(
+            RelayDisagreement(
+                kind: kind, channel: localName, relay: relay, comparedWith: [], messageID: nil,
+                detail: detail))
+    }
+
+    private func report(_ found: RelayDisagreement) {
+        guard case .written(let event) = engine.background({ try write(found) }) else { return }
+        engine.emit(event)
         engine.pumpFollowers(of: id)
     }
 
-    private func report(_ finding: CopyComparison.Finding) {
+    /// What is told of a finding; nil where it is explained by what is known here.
+    private func disagreement(
+        _ finding: CopyComparison.Finding
+    ) throws(ClientStoreError) -> RelayDisagreement? {
         switch finding {
         case .altered(let key, let relay, let others):
-            report(
-                .altered, relay: relay, others: others, message: MessageID(bytes: key.message),
+            return RelayDisagreement(
+                kind: .altered, channel: localName, relay: relay, comparedWith: others,
+                messageID: MessageID(bytes: key.message)?.text,
                 detail:
                     "\(relay) delivered other bytes for this message than \(others.joined(separator: ", ")).")
         case .withheld(let key, let relay, let others):
             // What was deleted meanwhile is rightly missing at a relay that came late, with its changes.
-            let isErased = engine.background {
-                try engine.store.isErased(author: key.author, messageID: key.message, in: id)
+            guard try !engine.store.isErased(author: key.author, messageID: key.message, in: id) else {
+                return nil
             }
-            guard isErased != true else { return }
-            report(
-                .withheld, relay: relay, others: others, message: MessageID(bytes: key.message),
+            return RelayDisagreement(
+                kind: .withheld, channel: localName, relay: relay, comparedWith: others,
+                messageID: MessageID(bytes: key.message)?.text,
                 detail: "\(relay) went past this message, which \(others.joined(separator: ", ")) delivered.")
         }
     }
@@ -106,7 +138,8 @@ extension ChannelRuntime {
             guard let self else { return }
             self.withheldTimer = nil
             for finding in self.comparison.overdue(nowMilliseconds: self.engine.nowMilliseconds) {
-                self.report(finding)
+                let found = self.engine.background { try self.disagreement(finding) } ?? nil
+                if let found { self.report(found) }
             }
             if self.isWithheldCheckNeeded { self.scheduleWithheldCheck() }
         }

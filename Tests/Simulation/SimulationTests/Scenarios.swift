@@ -1,0 +1,67 @@
+/// Lives that went wrong once, by hand, so that they stay in the tests whatever the seeds come to mean.
+enum Scenarios {
+    static let all: [(name: String, plan: Plan)] =
+        [
+            (
+                "an operator leaves while a message waits for the relay",
+                Plan(
+                    seed: 1,
+                    steps: [
+                        Planned(at: 1_500, step: .publish(bytes: 40, copies: 1)),
+                        Planned(
+                            at: 2_000, step: .block(client: 0, relay: 0, refused: true, milliseconds: 4_000)),
+                        Planned(at: 2_100, step: .cut(client: 0, relay: 0)),
+                        Planned(at: 2_500, step: .publish(bytes: 40, copies: 2)),
+                        Planned(at: 3_000, step: .leave(relay: 0)),
+                    ])
+            ),
+            (
+                "a relay comes in between a message and its change",
+                Plan(
+                    seed: 2,
+                    steps: [
+                        Planned(at: 1_000, step: .join(reader: 0)),
+                        Planned(at: 2_000, step: .removeRelay(relay: 1)),
+                        Planned(at: 4_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 5_000, step: .addRelay(relay: 1)),
+                        Planned(at: 8_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 9_000, step: .edit(recent: 1)),
+                        Planned(at: 10_000, step: .publish(bytes: 40, copies: 2)),
+                    ])
+            ),
+        ]
+        // The power may go at any write or sync.
+        + (0..<16).map { operations in
+            (
+                "a reader's power goes \(operations) writes into a join",
+                Plan(
+                    seed: UInt64(10 + operations),
+                    steps: [
+                        Planned(
+                            at: 900,
+                            step: .crashClient(
+                                client: 1, afterOperations: operations, silently: false, downFor: 1_000)),
+                        Planned(at: 1_000, step: .join(reader: 0)),
+                        Planned(at: 4_000, step: .publish(bytes: 40, copies: 1)),
+                    ])
+            )
+        }
+        + (0..<12).map { operations in
+            (
+                "an owner's power goes \(operations) writes into a removal",
+                Plan(
+                    seed: UInt64(30 + operations),
+                    steps: [
+                        Planned(
+                            at: 1_000, step: .block(client: 0, relay: 1, refused: true, milliseconds: 3_000)),
+                        Planned(at: 1_100, step: .cut(client: 0, relay: 1)),
+                        Planned(at: 1_500, step: .publish(bytes: 40, copies: 2)),
+                        Planned(
+                            at: 1_900,
+                            step: .crashClient(
+                                client: 0, afterOperations: operations, silently: false, downFor: 1_000)),
+                        Planned(at: 2_000, step: .removeRelay(relay: 1)),
+                    ])
+            )
+        }
+}
