@@ -34,17 +34,26 @@ extension Link {
     /// Sends ready frames as one record, after whatever is queued: sealed into the loop's scratch memory and
     /// handed to the kernel at once. Only what the kernel does not take is copied and kept.
     ///
-    /// Shape: whole encoded frames, 1 to `bulkBytesMax` bytes in all. Call it when `canSendBulk` only.
+    /// Shape: whole encoded frames, 1 to `bulkBytesMax` bytes in all; `zerosAfter` bytes that can be read behind
+    /// them are zero. With `RecordPadding.zerosMax` of them the padding is there already, and the frames are
+    /// sealed from where they lie. Call it when `canSendBulk` only.
     /// Cost: no allocation when the kernel takes everything.
     @unsafe
-    package func sendBulk(_ frames: UnsafeRawBufferPointer) {
+    package func sendBulk(_ frames: UnsafeRawBufferPointer, zerosAfter: Int = 0) {
         precondition(canSendBulk, "bulk is sent when nothing is unsent")
         unsafe precondition(
             !frames.isEmpty && frames.count <= Link.bulkBytesMax, "bulk frames fit into one record")
         let offset = queue.isEmpty ? 0 : sealQueue(at: 0)
-        unsafe context.seal.slice(offset + 2, frames.count).copyMemory(from: frames)
-        let count = offset + sealRecord(at: offset, frames.count)
-        unsafe transmit(UnsafeRawBufferPointer(context.seal.slice(0, count)))
+        let plaintext = paddedCount(frames.count)
+        let count: Int
+        if plaintext - frames.count <= zerosAfter {
+            count = unsafe sealRecord(
+                UnsafeRawBufferPointer(start: frames.baseAddress, count: plaintext), at: offset)
+        } else {
+            unsafe context.seal.slice(offset + 2, frames.count).copyMemory(from: frames)
+            count = sealRecord(at: offset, frames.count)
+        }
+        unsafe transmit(UnsafeRawBufferPointer(context.seal.slice(0, offset + count)))
     }
 
     /// The same for an array, where speed does not matter.
@@ -78,20 +87,31 @@ extension Link {
 
     /// Pads and seals the `count` bytes that lie two bytes after `start`, and writes the length before them.
     /// Returns: the bytes of the record.
-    @inline(__always)
     private func sealRecord(at start: Int, _ count: Int) -> Int {
+        let plaintext = unsafe context.seal.slice(start + 2, paddedCount(count))
+        for index in count..<plaintext.count { unsafe plaintext[index] = 0 }
+        return unsafe sealRecord(UnsafeRawBufferPointer(plaintext), at: start)
+    }
+
+    /// Seals a padded plaintext, which may lie where it will be sealed, into a record at `start`.
+    /// Returns: the bytes of the record.
+    @inline(__always) @unsafe
+    private func sealRecord(_ plaintext: UnsafeRawBufferPointer, at start: Int) -> Int {
         guard let keys else { preconditionFailure("an open link has its keys") }
-        let plaintext = settings.isPadding ? RecordPadding.padded(count) : count
-        let ciphertext = plaintext + AEADKey.tagByteCount
+        let ciphertext = plaintext.count + AEADKey.tagByteCount
         let record = unsafe context.seal.slice(start, 2 + ciphertext)
         unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: ciphertext).bigEndian, as: UInt16.self)
-        for index in 2 + count..<2 + plaintext { unsafe record[index] = 0 }
         keys.loadSending(into: context.sealing)
         unsafe context.sealing.seal(
-            UnsafeMutableRawBufferPointer(rebasing: record[2...]), plaintextCount: plaintext, nonce: sendNonce
-        )
+            plaintext, into: UnsafeMutableRawBufferPointer(rebasing: record[2...]), nonce: sendNonce,
+            associatedData: UnsafeRawBufferPointer(start: nil, count: 0))
         sendNonce += 1
-        return 2 + ciphertext
+        return record.count
+    }
+
+    @inline(__always)
+    private func paddedCount(_ count: Int) -> Int {
+        settings.isPadding ? RecordPadding.padded(count) : count
     }
 
     /// Hands bytes to the kernel; what it does not take waits in `unsent`.

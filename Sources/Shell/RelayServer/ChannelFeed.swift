@@ -28,7 +28,9 @@ final class ChannelFeed {
         var from: Int64 = -1
         var head: Int64 = -1
         var through: Int64 = -1
+        /// Frames, and zeros behind them.
         var bytes: [UInt8] = []
+        var frameBytes = 0
     }
 
     /// The most frame bytes of one record: with padding it stays below the largest record.
@@ -128,14 +130,18 @@ final class ChannelFeed {
         }
         let start = segment.start(of: place.frame)
         if tail.segment(place.segment + 1) == nil
-            || segment.bytes.count - start >= ChannelFeed.recordBytesMax / 2
+            || segment.byteCount - start >= ChannelFeed.recordBytesMax / 2
         {
             send(segment, from: place.frame, reader, loop)
         } else {
             gather(from: reader.cursor, place)
-            loop.relay.counters.delivered.add(gathered.through - reader.cursor)
+            loop.delivered += gathered.through - reader.cursor
             reader.cursor = gathered.through
-            unsafe gathered.bytes.withUnsafeBytes { unsafe reader.link.sendBulk($0) }
+            let count = gathered.frameBytes
+            unsafe gathered.bytes.withUnsafeBytes {
+                unsafe reader.link.sendBulk(
+                    UnsafeRawBufferPointer(rebasing: $0[..<count]), zerosAfter: $0.count - count)
+            }
         }
         return true
     }
@@ -143,10 +149,11 @@ final class ChannelFeed {
     private func send(_ segment: LogSegment, from frame: Int, _ reader: MemberReader, _ loop: RelayLoop) {
         let end = segment.fitting(from: frame, room: ChannelFeed.recordBytesMax)
         let range = segment.start(of: frame)..<segment.marks[end - 1].end
-        loop.relay.counters.delivered.add(Int64(end - frame))
+        loop.delivered += Int64(end - frame)
         reader.cursor = segment.marks[end - 1].through
-        unsafe segment.bytes.withUnsafeBytes {
-            unsafe reader.link.sendBulk(UnsafeRawBufferPointer(rebasing: $0[range]))
+        unsafe segment.padded.withUnsafeBytes {
+            unsafe reader.link.sendBulk(
+                UnsafeRawBufferPointer(rebasing: $0[range]), zerosAfter: segment.zeros(after: end))
         }
     }
 
@@ -161,13 +168,15 @@ final class ChannelFeed {
             let room = ChannelFeed.recordBytesMax - gathered.bytes.count
             let end = segment.fitting(from: frame, room: room)
             if end > frame {
-                gathered.bytes += segment.bytes[segment.start(of: frame)..<segment.marks[end - 1].end]
+                gathered.bytes += segment.padded[segment.start(of: frame)..<segment.marks[end - 1].end]
                 gathered.through = segment.marks[end - 1].through
             }
             guard end == segment.marks.count else { break }
             index += 1
             frame = 0
         }
+        gathered.frameBytes = gathered.bytes.count
+        gathered.bytes += repeatElement(0, count: RecordPadding.zerosMax(gathered.frameBytes))
     }
 
     private func sendPage(_ page: LogSegment, _ reader: MemberReader, _ loop: RelayLoop) {
@@ -188,8 +197,9 @@ final class ChannelFeed {
         } else {
             reader.nextAnswer?.sent = end
         }
-        unsafe answer.segment.bytes.withUnsafeBytes {
-            unsafe reader.link.sendBulk(UnsafeRawBufferPointer(rebasing: $0[range]))
+        unsafe answer.segment.padded.withUnsafeBytes {
+            unsafe reader.link.sendBulk(
+                UnsafeRawBufferPointer(rebasing: $0[range]), zerosAfter: answer.segment.zeros(after: end))
         }
     }
 }

@@ -78,7 +78,9 @@ final class LinkSession: LinkDelegate {
     }
 
     func linkIsWritable(_ link: Link) {
-        if case .member(let reader) = stage { reader.feed.feed(reader, loop) }
+        guard case .member(let reader) = stage else { return }
+        reader.feed.feed(reader, loop)
+        loop.countDelivered()
     }
 
     func linkDidClose(_ link: Link, reason: LinkCloseReason) {

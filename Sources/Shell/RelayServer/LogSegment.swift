@@ -1,3 +1,5 @@
+internal import LinkRuntime
+
 /// A run of ready frames of one channel's log, immutable and shared by all threads.
 ///
 /// The frames are DELIVER and GAP frames (or HISTORY frames of one answer) as they stand in a record, one
@@ -12,15 +14,19 @@ package final class LogSegment: Sendable {
 
     /// Where a cursor stands before the first frame.
     package let after: Int64
-    package let bytes: [UInt8]
     package let marks: [Mark]
+    /// The frames, and behind them the zeros that pad a record which ends with the last of them.
+    package let padded: [UInt8]
 
     package init(after: Int64, bytes: [UInt8], marks: [Mark]) {
         precondition(marks.last?.end ?? 0 == bytes.count, "the last mark ends the bytes")
         self.after = after
-        self.bytes = bytes
         self.marks = marks
+        padded = bytes + [UInt8](repeating: 0, count: RecordPadding.zerosMax(bytes.count))
     }
+
+    /// The frames alone. Units: bytes.
+    package var byteCount: Int { marks.last?.end ?? 0 }
 
     /// Where a cursor stands after the last frame.
     package var through: Int64 { marks.last?.through ?? after }
@@ -44,12 +50,15 @@ package final class LogSegment: Sendable {
         return low
     }
 
+    /// How many zeros lie behind the frame before `index`.
+    package func zeros(after index: Int) -> Int { index == marks.count ? padded.count - byteCount : 0 }
+
     package func start(of index: Int) -> Int { index == 0 ? 0 : marks[index - 1].end }
 
     /// One past the last frame, from `index` on, that fits into `room` bytes.
     package func fitting(from index: Int, room: Int) -> Int {
         let limit = start(of: index) + room
-        if bytes.count <= limit { return marks.count }
+        if byteCount <= limit { return marks.count }
         var end = index
         while end < marks.count, marks[end].end <= limit { end += 1 }
         return end
@@ -116,7 +125,7 @@ package struct LogTail {
         if segment.after != head { forget() }
         head = segment.through
         segments.append(segment)
-        byteCount += segment.bytes.count
+        byteCount += segment.byteCount
         while byteCount > byteCountMax, firstIndex < segments.count { dropFirst() }
     }
 
@@ -131,7 +140,7 @@ package struct LogTail {
     }
 
     private mutating func dropFirst() {
-        byteCount -= segments[firstIndex].bytes.count
+        byteCount -= segments[firstIndex].byteCount
         firstIndex += 1
         if firstIndex >= 64, firstIndex * 2 >= segments.count {
             segments.removeFirst(firstIndex)

@@ -27,6 +27,8 @@ final class RelayLoop {
     private var inbox: [LoopMessage] = []
     /// Control links of channels that ended: closed when what came with the notice has been said.
     private var farewells: [Farewell] = []
+    /// Deliveries that the common counter does not know yet: it is shared by all threads.
+    var delivered: Int64 = 0
     private var drain: LoopDrain?
     /// Readers whose membership has ended, by the time at which they are cut.
     private var endings: [(at: Int64, number: UInt64, code: LinkErrorCode)] = []
@@ -244,6 +246,12 @@ final class RelayLoop {
             }
         }
         if !unserved.isEmpty || !readersLater.isEmpty { loop.wake() }
+        countDelivered()
+    }
+
+    func countDelivered() {
+        if delivered > 0 { relay.counters.delivered.add(delivered) }
+        delivered = 0
     }
 
     private func serveReaders(until deadline: UInt64) {

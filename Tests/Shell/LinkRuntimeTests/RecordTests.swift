@@ -240,6 +240,33 @@ import Testing
         #expect(try client.frames() == (1...5).map { testFrame(UInt32($0)) })
     }
 
+    @Test func `bulk with zeros behind it is sealed where it lies, to the same record as without`() throws {
+        // What lies behind must not get out where the zeros do not reach as far as the padding.
+        for (size, zeros) in [(300, 0), (300, 15), (300, 1), (17_000, 1023), (40_000, 2047), (10, 0)] {
+            let frame = testFrame(1, size: min(size, 16_370)).encode()
+            let frames = Array(repeatElement(frame, count: max(1, size / 16_370))).flatMap { $0 }
+            let memory = frames + [UInt8](repeating: 0, count: zeros) + [UInt8](repeating: 0xEE, count: 4096)
+            unsafe memory.withUnsafeBytes {
+                unsafe link.sendBulk(UnsafeRawBufferPointer(rebasing: $0[..<frames.count]), zerosAfter: zeros)
+            }
+            let wanted = 2 + RecordPadding.padded(frames.count) + AEADKey.tagByteCount
+            bench.run {
+                client.read()
+                return client.input.count >= wanted
+            }
+            #expect(client.input.count == wanted)
+            #expect(try client.nextRecord() == RecordPaddingTests.pad(frames))
+        }
+    }
+
+    @Test func `the most zeros of a size are enough for every size below it`() {
+        for count in 1..<RecordPadding.plaintextBytesMax {
+            let zeros = RecordPadding.padded(count) - count
+            #expect(zeros <= RecordPadding.zerosMax(count))
+            #expect(RecordPadding.zerosMax(count - 1) <= RecordPadding.zerosMax(count))
+        }
+    }
+
     @Test func `the largest bulk behind a full queue gets through in order`() throws {
         var numbers: [UInt32] = []
         var number: UInt32 = 0

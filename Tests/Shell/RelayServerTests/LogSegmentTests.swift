@@ -45,6 +45,15 @@ struct LogSegmentTests {
         #expect(segment.start(of: 3) == 63)
     }
 
+    @Test("has the padding of its last frames behind them, and behind no others")
+    func zeros() throws {
+        let segment = try segment(after: 0, count: 5)
+        #expect(segment.byteCount == 105)
+        #expect(segment.padded.count == 105 + 7, "Padmé rounds 105 up to a multiple of 8")
+        #expect(segment.padded[105...].allSatisfy { $0 == 0 })
+        #expect((1...5).map { segment.zeros(after: $0) } == [0, 0, 0, 0, 7])
+    }
+
     @Test("refuses what is no run of rising frames")
     func refused() {
         #expect(LogSegment(after: 0, frames: deliver(1) + deliver(1)) == nil)

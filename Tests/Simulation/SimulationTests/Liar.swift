@@ -44,7 +44,7 @@ final class Liar {
         var bytes: [UInt8] = []
         var marks: [LogSegment.Mark] = []
         for (index, mark) in segment.marks.enumerated() {
-            let frame = Array(segment.bytes[segment.start(of: index)..<mark.end])
+            let frame = Array(segment.padded[segment.start(of: index)..<mark.end])
             bytes += change(frame, world)
             marks.append(LogSegment.Mark(end: bytes.count, through: mark.through))
         }

@@ -58,7 +58,7 @@ extension World {
             if Self.isVerbose { tell(relay, answer) }
             switch answer {
             case .appended(let channel, let segment):
-                let entries = Delivered.read(segment.bytes)
+                let entries = Delivered.read(Array(segment.padded[..<segment.byteCount]))
                 if entries.count != segment.marks.count { found.append("an entry does not decode") }
                 found += relay.reference.appended(
                     entries.map { .init(sequence: $0.sequence, key: $0.key, element: $0.element) },
