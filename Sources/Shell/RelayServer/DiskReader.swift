@@ -103,7 +103,10 @@ final class DiskReader {
     {
         do throws(RelayStoreError) {
             let wanted = min(max(limit, 1), Limits.membersPageMax)
-            guard let page = try reader.members(channel, after: after, limit: wanted) else { return nil }
+            guard let page = try reader.members(channel, after: after, limit: wanted) else {
+                // An owner may ask before the relay has said whether it carries the channel.
+                return .error(LinkError(.unknownChannel, request: request))
+            }
             var rows: [Frame.MembersPage.Row] = []
             // More, total, count and request come to 14 bytes.
             var size = 14

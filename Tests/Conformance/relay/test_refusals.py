@@ -73,6 +73,13 @@ def test_a_lower_record_is_stale_and_another_of_the_same_version_conflicts(chann
     owner.put_record(control, owner.new_record())
 
 
+def test_an_owner_who_asks_of_a_channel_that_is_not_carried_is_told_so(relay, refused):
+    owner = Owner([relay.link])
+    with owner.control(relay.link) as control:
+        for ask in (owner.members, owner.put_record, lambda link: link.get_record(owner.channel)):
+            assert refused(20, ask, control).request != 0
+
+
 def spoiled(owner):
     good = owner.new_record()
     stranger = KeyPair()
