@@ -17,8 +17,8 @@ package enum AEADSuite: Sendable, Equatable, CaseIterable {
 /// in the raw-buffer methods.
 @safe
 package final class AEADKey: @unchecked Sendable {
-    package static let keyByteCount = 32
-    package static let tagByteCount = 16
+    package static var keyByteCount: Int { 32 }
+    package static var tagByteCount: Int { 16 }
 
     package let suite: AEADSuite
     // SAFETY: loaded in `init` only, and only read from then on.

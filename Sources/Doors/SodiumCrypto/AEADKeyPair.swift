@@ -7,7 +7,10 @@ internal import CSodium
 @safe
 package final class AEADKeyPair {
     package let suite: AEADSuite
+    // Unchecked: changed in `init` and `deinit` only, where nobody else looks.
+    @exclusivity(unchecked)
     private var sending: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    @exclusivity(unchecked)
     private var receiving: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
     /// Takes copies and wipes the originals. Shape: 32 bytes each.

@@ -43,7 +43,7 @@ extension Link {
         precondition(canSendBulk, "bulk is sent when nothing is unsent")
         unsafe precondition(
             !frames.isEmpty && frames.count <= Link.bulkBytesMax, "bulk frames fit into one record")
-        let offset = queue.isEmpty ? 0 : sealQueue(at: 0)
+        let offset = isQueueEmpty ? 0 : sealQueue(at: 0)
         let plaintext = paddedCount(frames.count)
         let count: Int
         if plaintext - frames.count <= zerosAfter {
@@ -66,22 +66,23 @@ extension Link {
     /// Seals the queue into records of whole frames at `start` of the scratch memory, and empties it.
     /// Returns: the bytes of all records.
     private func sealQueue(at start: Int) -> Int {
+        let frames = queue
+        queue = []
         var out = start
         var from = 0
-        while from < queue.count {
+        while from < frames.count {
             var to = from
-            while to < queue.count {
-                let frame = 3 + (Int(queue[to + 1]) << 8 | Int(queue[to + 2]))
+            while to < frames.count {
+                let frame = 3 + (Int(frames[to + 1]) << 8 | Int(frames[to + 2]))
                 if to + frame - from > RecordPadding.plaintextBytesMax { break }
                 to += frame
             }
-            unsafe queue.withUnsafeBytes {
+            unsafe frames.withUnsafeBytes {
                 unsafe context.seal.slice(out + 2, to - from).copyBytes(from: $0[from..<to])
             }
             out += sealRecord(at: out, to - from)
             from = to
         }
-        queue = []
         return out - start
     }
 

@@ -43,7 +43,9 @@ package final class Link: DescriptorOwner {
     /// A record, or a handshake message, that has not come whole yet.
     var inbound: [UInt8] = []
     /// Ready control frames that wait for their record.
-    var queue: [UInt8] = []
+    var queue: [UInt8] = [] { didSet { isQueueEmpty = queue.isEmpty } }
+    /// Each delivery asks for it, and an access to the array itself would be checked.
+    private(set) var isQueueEmpty = true
     /// What the kernel did not take of the last records.
     var unsent: [UInt8] = []
     var unsentOffset = 0

@@ -79,20 +79,52 @@ final class ChannelFeed {
 
     /// Feeds readers until all have been looked at or the time is up. Returns: whether some are left.
     func serve(until deadline: UInt64, _ loop: RelayLoop) -> Bool {
+        guard waitingReaders > 0 else { return false }
+        // Nearly every reader has all but the newest segment, and gets that as it is. Nobody comes or goes
+        // meanwhile: links that end are told of afterwards.
+        let readers = readers
+        guard let newest = tail.newest, newest.byteCount <= ChannelFeed.recordBytesMax else {
+            return serve(readers, until: deadline, loop) { self.feed($0, loop) }
+        }
+        let after = newest.after
+        let through = newest.through
+        let count = newest.byteCount
+        return unsafe newest.padded.withUnsafeBytes { padded in
+            let frames = unsafe UnsafeRawBufferPointer(rebasing: padded[..<count])
+            return serve(readers, until: deadline, loop) { reader in
+                guard reader.cursor == after, reader.isPlain, reader.link.canSendBulk else {
+                    return self.feed(reader, loop)
+                }
+                reader.cursor = through
+                loop.delivered += Int64(newest.marks.count)
+                unsafe reader.link.sendBulk(frames, zerosAfter: padded.count - count)
+            }
+        }
+    }
+
+    /// Hands the readers that wait to `feed`, one after the other.
+    @inline(__always)
+    private func serve(
+        _ readers: ContiguousArray<MemberReader>, until deadline: UInt64, _ loop: RelayLoop,
+        _ feed: (MemberReader) -> Void
+    ) -> Bool {
+        var next = nextReader
+        var waiting = waitingReaders
         var sinceClock = 0
-        while waitingReaders > 0 {
-            waitingReaders -= 1
-            if nextReader >= readers.count { nextReader = 0 }
-            let reader = readers[nextReader]
-            nextReader += 1
-            feed(reader, loop)
+        while waiting > 0 {
+            waiting -= 1
+            if next >= readers.count { next = 0 }
+            feed(readers[next])
+            next += 1
             sinceClock += 1
             if sinceClock == 16 {
                 sinceClock = 0
-                if Clock.monotonicNanoseconds() >= deadline { return waitingReaders > 0 }
+                if Clock.monotonicNanoseconds() >= deadline { break }
             }
         }
-        return false
+        nextReader = next
+        waitingReaders = waiting
+        return waiting > 0
     }
 
     /// Gives a reader what its link takes now.

@@ -165,5 +165,7 @@ package struct LogTail {
         return (index, segments[index].index(after: cursor))
     }
 
+    package var newest: LogSegment? { firstIndex < segments.count ? segments[segments.count - 1] : nil }
+
     package func segment(_ index: Int) -> LogSegment? { index < segments.count ? segments[index] : nil }
 }

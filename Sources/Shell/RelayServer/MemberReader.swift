@@ -40,6 +40,10 @@ final class MemberReader {
 
     var channel: ChannelID { feed.channel }
 
+    /// It wants the log and nothing else.
+    @inline(__always)
+    var isPlain: Bool { nextAnswer == nil && page == nil && endCode == nil }
+
     /// The membership or the channel has ended: deliver up to there, then say why and close.
     var end: (through: Int64, code: LinkErrorCode)? {
         guard let endCode else { return nil }
