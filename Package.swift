@@ -105,7 +105,7 @@ let package = Package(
             ],
             path: "bench/antenna-bench", swiftSettings: strict),
         // Support
-        room("Support", "TestKit", ["ChannelWire", "RelayCore", "ClientCore"]),
+        room("Support", "TestKit", ["ChannelWire", "RelayCore", "ClientCore", "PosixKit"]),
         room(
             "Support", "PuppetRelay",
             ["ChannelWire", "LinkRuntime", "NoiseProtocol", "LibeventLoop", "SodiumCrypto", "PosixKit"]),

@@ -1,5 +1,6 @@
 import FuzzTargets
 import PosixKit
+import TestKit
 import Testing
 
 /// What fuzzing has found or is to begin with, run as a regression: a target that stops ends the process.
@@ -12,18 +13,20 @@ struct FuzzCorpusTests {
     }()
 
     @Test("every target takes its corpus, and inputs that hold nothing", arguments: FuzzTarget.allCases)
-    func replay(target: FuzzTarget) throws {
-        let bench = FuzzBench()
+    func replay(target: FuzzTarget) async throws {
         let folder = Self.corpus + "/" + target.rawValue
         let names = try Posix.list(folder).sorted()
         #expect(!names.isEmpty)
-        for name in names {
-            bench.run(target, try Posix.readFile(folder + "/" + name, limit: 1 << 20))
-        }
-        for input in [
-            [], [0], [0xFF], [UInt8](repeating: 0, count: 100), [UInt8](repeating: 0xFF, count: 70_000),
-        ] {
-            bench.run(target, input)
+        try await waiting {
+            let bench = FuzzBench()
+            for name in names {
+                bench.run(target, try Posix.readFile(folder + "/" + name, limit: 1 << 20))
+            }
+            for input in [
+                [], [0], [0xFF], [UInt8](repeating: 0, count: 100), [UInt8](repeating: 0xFF, count: 70_000),
+            ] {
+                bench.run(target, input)
+            }
         }
     }
 

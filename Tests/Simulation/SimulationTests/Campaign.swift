@@ -80,7 +80,11 @@ struct Campaign {
 
     // MARK: The test's side
 
-    static func run(_ orders: [Order]) throws -> Report {
+    static func run(_ orders: [Order]) async throws -> Report {
+        try await waiting { try runAndWait(orders) }
+    }
+
+    private static func runAndWait(_ orders: [Order]) throws -> Report {
         let began = Date()
         let workers = try orders.map { try start($0) }
         var report = Report()

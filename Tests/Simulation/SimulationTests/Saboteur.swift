@@ -113,9 +113,9 @@ final class Saboteur {
             var marks: [LogSegment.Mark] = []
             for (frame, mark) in segment.marks.enumerated() {
                 let start = segment.start(of: frame)
-                let isGap = segment.bytes[start] == FrameType.gap.rawValue
+                let isGap = segment.padded[start] == FrameType.gap.rawValue
                 // A frame of a later version in its place, which everybody passes over.
-                bytes += isGap ? [0x90, 0, 0] : segment.bytes[start..<mark.end]
+                bytes += isGap ? [0x90, 0, 0] : segment.padded[start..<mark.end]
                 marks.append(LogSegment.Mark(end: bytes.count, through: mark.through))
             }
             messages[index] = .page(

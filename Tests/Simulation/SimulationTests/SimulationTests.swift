@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @Suite("The simulation", .serialized)
@@ -27,17 +28,17 @@ struct SimulationTests {
 
     @Test(
         "every promise is kept, whatever happens", .enabled(if: !isWorker && environment["SABOTAGE"] == nil))
-    func seeds() throws {
+    func seeds() async throws {
         let report: Campaign.Report
         if let seed = Self.number("SEED") {
-            report = try Campaign.run([Campaign.Order(first: seed, step: 1, count: 1, seconds: 600)])
+            report = try await Campaign.run([Campaign.Order(first: seed, step: 1, count: 1, seconds: 600)])
         } else if let minutes = Self.number("SOAK_MINUTES") {
             let first = Self.number("FIRST_SEED") ?? UInt64(Date().timeIntervalSince1970) * 1000
-            report = try Campaign.run(
+            report = try await Campaign.run(
                 Self.orders(first: first, count: 1 << 40, seconds: Double(minutes) * 60))
             print("\(report.runs) runs from seed \(first) on")
         } else {
-            report = try Campaign.run(
+            report = try await Campaign.run(
                 Self.orders(
                     first: Self.number("FIRST_SEED") ?? 1, count: Self.number("SEEDS") ?? 2_000,
                     // Without being asked for so many, a busy machine does what it can in its share of the time.
@@ -55,16 +56,16 @@ struct SimulationTests {
         !isWorker && ["SEED", "SOAK_MINUTES", "SABOTAGE"].allSatisfy { environment[$0] == nil }
 
     @Test("what went wrong once goes right", .enabled(if: isOrdinary))
-    func scenarios() throws {
+    func scenarios() async throws {
         let count = UInt64(Scenarios.all.count)
-        let report = try Campaign.run(Self.orders(first: 0, count: count, seconds: 600, .scenarios))
+        let report = try await Campaign.run(Self.orders(first: 0, count: count, seconds: 600, .scenarios))
         for failure in report.failures { Issue.record("\(failure.text)") }
         #expect(report.runs == Scenarios.all.count)
     }
 
     @Test("a seed is the same life each time", .enabled(if: isOrdinary))
-    func repeatable() throws {
-        let report = try Campaign.run(Self.orders(first: 1, count: 12, seconds: 600, .twice))
+    func repeatable() async throws {
+        let report = try await Campaign.run(Self.orders(first: 1, count: 12, seconds: 600, .twice))
         Self.expectNone(report)
         #expect(report.runs == 12)
     }
@@ -72,15 +73,15 @@ struct SimulationTests {
     @Test(
         "every deliberate fault is found by its seed, and that seed is good without it",
         .enabled(if: isOrdinary))
-    func sabotages() throws {
+    func sabotages() async throws {
         for sabotage in Sabotage.allCases {
             #expect((1...1000).contains(sabotage.seed), "\(sabotage)")
             let orders = [Campaign.Work.sabotaged(sabotage), .seeds].map {
                 Campaign.Order(first: sabotage.seed, step: 1, count: 1, seconds: 600, work: $0)
             }
-            let found = try Campaign.run([orders[0]])
+            let found = try await Campaign.run([orders[0]])
             #expect(!found.failures.isEmpty, "\(sabotage) is not found by \(sabotage.seed): SABOTAGE=search")
-            Self.expectNone(try Campaign.run([orders[1]]))
+            Self.expectNone(try await Campaign.run([orders[1]]))
         }
     }
 }
@@ -90,10 +91,10 @@ extension SimulationTests {
     @Test(
         "deliberate faults are found within a thousand seeds",
         .enabled(if: !isWorker && environment["SABOTAGE"] != nil), arguments: Sabotage.allCases)
-    func search(sabotage: Sabotage) throws {
+    func search(sabotage: Sabotage) async throws {
         let wanted = Self.environment["SABOTAGE"] ?? ""
         guard wanted == "search" || wanted == sabotage.rawValue else { return }
-        let report = try Campaign.run(
+        let report = try await Campaign.run(
             Self.orders(
                 first: Self.number("FIRST_SEED") ?? 1, count: 1000, seconds: 1200, .sabotaged(sabotage)))
         let found = report.failures.first

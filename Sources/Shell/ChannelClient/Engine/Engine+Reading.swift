@@ -152,7 +152,9 @@ extension Engine {
                 }
             guard isSettled || expired else { return false }
             patience.end()
-            let outcomes = sessions.map { Self.joinOutcome($0) }
+            let outcomes = zip(sessions, rows).map { session, row in
+                Self.joinOutcome(session, isTaken: runtime.isCurrent && runtime.row(row.id)?.joined == true)
+            }
             self.later {
                 demands = []
                 _ = demands
@@ -178,8 +180,12 @@ extension Engine {
         }
     }
 
-    private static func joinOutcome(_ session: RelaySession) -> RelayOutcome {
-        if session.member.isAttached { return RelayOutcome(relay: session.name, result: .active) }
+    /// `isTaken`: the relay has answered that this is a member now. Where the link is lost afterwards, that is
+    /// repaired later; another join would be another member, who is shown everything once more.
+    private static func joinOutcome(_ session: RelaySession, isTaken: Bool) -> RelayOutcome {
+        if isTaken || session.member.isAttached {
+            return RelayOutcome(relay: session.name, result: .active)
+        }
         guard let failure = session.member.connection.lastFailure else {
             return RelayOutcome(relay: session.name, result: .noAnswer("no answer in time"))
         }
