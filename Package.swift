@@ -170,3 +170,11 @@ if Context.environment["ANTENNA_FUZZ"] != nil {
             name: "antenna-fuzz", dependencies: ["FuzzTargets"], path: "fuzz/driver",
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
 }
+
+// `scripts/simulate` builds the simulation optimised, since it lives thousands of lives, and nothing beside it.
+if Context.environment["ANTENNA_SIMULATION_ONLY"] != nil {
+    package.products = []
+    package.targets.removeAll {
+        ($0.type == .test && $0.name != "SimulationTests") || $0.type == .executable
+    }
+}

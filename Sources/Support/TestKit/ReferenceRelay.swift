@@ -37,8 +37,13 @@ package struct ReferenceRelay {
 
     private var logs: [[UInt8]: Log] = [:]
     private var refusals: Set<[UInt8]> = []
+    /// How many of the newest messages are certainly kept, and recognised when they come again.
+    private let keeps: Int64
 
-    package init() {}
+    package init(keeps: Int64 = .max) { self.keeps = keeps }
+
+    /// Whether a message at `sequence` is one of those that are kept when the next one becomes `next`.
+    private func isKept(_ sequence: Int64, before next: Int64) -> Bool { next - sequence <= keeps }
 
     // MARK: Promises 1 to 4
 
@@ -50,7 +55,9 @@ package struct ReferenceRelay {
             if entry.sequence != log.head + 1 {
                 problems.append("sequence \(entry.sequence) follows \(log.head)")
             }
-            if let known = log.entries.first(where: { $0.key == entry.key }) {
+            if let known = log.entries.last(where: { $0.key == entry.key }),
+                isKept(known.sequence, before: entry.sequence)
+            {
                 problems.append("a message of \(known.sequence) was stored again as \(entry.sequence)")
             }
             log.head = entry.sequence
@@ -64,7 +71,7 @@ package struct ReferenceRelay {
     package mutating func promised(_ key: Key, as sequence: Int64, in channel: [UInt8]) -> [String] {
         var log = logs[channel] ?? Log()
         defer { logs[channel] = log }
-        if let earlier = log.promises[key], earlier != sequence {
+        if let earlier = log.promises[key], earlier != sequence, isKept(earlier, before: sequence) {
             return ["a message promised as \(earlier) was promised as \(sequence)"]
         }
         log.promises[key] = sequence

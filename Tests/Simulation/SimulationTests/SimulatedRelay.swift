@@ -22,7 +22,7 @@ final class SimulatedRelay {
     /// The backups that were made, the newest last.
     var backups: [String] = []
     /// What this relay has told the world of, as the reference sees it.
-    var reference = ReferenceRelay()
+    var reference: ReferenceRelay
     /// How often an older copy was put in the place of its state.
     var restoreCount = 0
     /// Its state was put back since it was last looked at.
@@ -54,6 +54,7 @@ final class SimulatedRelay {
         configuration.listen = .loopback(port: port)
         change(&configuration)
         self.configuration = configuration
+        reference = ReferenceRelay(keeps: configuration.logMessagesMax)
     }
 
     var address: String {

@@ -178,8 +178,9 @@ extension World {
         guard client.isUp else { return }
         if client.part == .owner { noteWritten(client) }
         for line in client.newJournal() { check(line, client) }
-        let version = client.channel()?.version ?? client.recordVersion
-        if version < client.recordVersion {
+        // With a join that comes to nothing all is forgotten that it brought.
+        let version = client.channel()?.version ?? 0
+        if version > 0, version < client.recordVersion {
             problem("\(client.name): record \(client.recordVersion) gave way to \(version)")
         }
         client.recordVersion = version
@@ -245,8 +246,17 @@ extension World {
         // Where nothing is signed nobody can tell which of two relays lies, so both are named.
         case .altered: mayBeAltered
         // One that was taken out of the channel and in again keeps what it had, and nothing in its log says so.
-        case .withheld: mayBeAltered || relays[relay].acceptances > 1
+        // One whose retention has dropped a message refuses its change, and no reader can tell when it did.
+        case .withheld:
+            mayBeAltered || relays[relay].acceptances > 1
+                || (plan.shortLog?.relay == relay && isChange(found.messageID))
         case .unverifiable, .conflictingRecord: false
+        }
+    }
+
+    private func isChange(_ message: String?) -> Bool {
+        truth.written.contains {
+            $0.value.tag != EventTag.msgNew.rawValue && MessageID(bytes: $0.key.message)?.text == message
         }
     }
 

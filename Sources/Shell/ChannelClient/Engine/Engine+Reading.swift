@@ -180,8 +180,8 @@ extension Engine {
         }
     }
 
-    /// `isTaken`: the relay has answered that this is a member now. Where the link is lost afterwards, that is
-    /// repaired later; another join would be another member, who is shown everything once more.
+    /// `isTaken`: the relay has answered that this is a member now. A link that is lost afterwards is made
+    /// anew; another join would be another member, who is shown everything once more.
     private static func joinOutcome(_ session: RelaySession, isTaken: Bool) -> RelayOutcome {
         if isTaken || session.member.isAttached {
             return RelayOutcome(relay: session.name, result: .active)
