@@ -34,9 +34,9 @@ extension Link {
     /// Sends ready frames as one record, after whatever is queued: sealed into the loop's scratch memory and
     /// handed to the kernel at once. Only what the kernel does not take is copied and kept.
     ///
-    /// Shape: whole encoded frames, 1 to `bulkBytesMax` bytes in all; `zerosAfter` readable bytes behind them
-    /// are zero. With `RecordPadding.zerosMax` of them the padding is there already, and the frames are sealed
-    /// from where they lie. Call it when `canSendBulk` only.
+    /// Shape: whole encoded frames, 1 to `bulkBytesMax` bytes in all; `zerosAfter` readable bytes behind
+    /// them are zero. With `RecordPadding.zerosMax` of them the padding is there already, and the frames are
+    /// sealed from where they lie. Call it when `canSendBulk` only.
     /// Cost: no allocation when the kernel takes everything.
     @unsafe
     package func sendBulk(_ frames: UnsafeRawBufferPointer, zerosAfter: Int = 0) {
