@@ -49,6 +49,7 @@ extension Bench {
         let wrong = deliveries.wrong
         deliveries.latency = Histogram()
         ackTimes = Histogram()
+        firstOfRun = first
         acknowledged = 0
         refused = 0
         var signedLate = 0

@@ -36,6 +36,8 @@ final class Bench: TrafficUser {
     var joinTimes = Histogram()
 
     var acknowledged = 0
+    /// The first message of the run. What was published before it may be acknowledged only now: acks come last.
+    var firstOfRun = 0
     var refused = 0
     var ackTimes = Histogram()
 
@@ -171,6 +173,7 @@ final class Bench: TrafficUser {
             refused += 1
             return
         }
+        guard index >= firstOfRun else { return }
         acknowledged += 1
         ackTimes.add(now - published)
     }
