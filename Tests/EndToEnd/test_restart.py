@@ -89,5 +89,5 @@ def test_what_a_program_shows_as_accepted_while_relays_die_is_there_once(world):
     until(lambda: alice("sync", code=None).code == 0, seconds=40, what="the outbox to be delivered")
     bob("join", link)
     texts = bob.texts("#news")
-    assert sorted(texts) == sorted(outcomes) and len(texts) <= 100
+    assert sorted(texts) == sorted(outcomes)
     assert relay.integrity() == "ok"
