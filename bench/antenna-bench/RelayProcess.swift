@@ -89,20 +89,8 @@ final class RelayProcess {
             _ = bench_wait(pid, 20_000)
         }
         let log = String(decoding: (try? Posix.readFile(directory + "/log")) ?? [], as: UTF8.self)
-        if !keeps { RelayProcess.remove(directory) }
+        if !keeps { Posix.removeTree(directory) }
         return log
-    }
-
-    private static func remove(_ path: String) {
-        for name in (try? Posix.list(path)) ?? [] {
-            let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true {
-                remove(inner)
-            } else {
-                try? Posix.removeFile(inner)
-            }
-        }
-        Posix.removeDirectory(path)
     }
 }
 

@@ -159,6 +159,15 @@ extension Posix {
     @discardableResult
     package static func removeDirectory(_ path: String) -> Bool { unsafe Glibc.rmdir(path) == 0 }
 
+    /// Removes a file, a link or a directory with all that is in it, as far as that can be done. What a link
+    /// leads to stays.
+    package static func removeTree(_ path: String) {
+        // Linux unlinks no directory, whoever asks (unlink(2), EISDIR).
+        if (try? removeFile(path)) != nil { return }
+        for name in (try? list(path)) ?? [] { removeTree(path + "/" + name) }
+        removeDirectory(path)
+    }
+
     package static func rename(_ from: String, to: String) throws(PosixError) {
         guard unsafe Glibc.rename(from, to) == 0 else { throw PosixError.last("rename \(from)") }
     }

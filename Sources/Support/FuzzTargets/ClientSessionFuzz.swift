@@ -93,7 +93,7 @@ final class ClientSessionFuzz {
         }
     }
 
-    deinit { for home in homes { Directories.remove(home) } }
+    deinit { for home in homes { Posix.removeTree(home) } }
 
     func run(_ input: [UInt8]) {
         relay.hangUp()

@@ -31,7 +31,7 @@ final class RelaySessionFuzz {
     deinit {
         server.stop()
         server.waitUntilStopped()
-        Directories.remove(directory)
+        Posix.removeTree(directory)
     }
 
     /// Brings the channel to the relay, as an owner does.
@@ -120,19 +120,5 @@ final class RelaySessionFuzz {
             client = other
             if steps.octet() & 1 == 1 { speaker = SessionPeople.owner }
         }
-    }
-}
-
-enum Directories {
-    static func remove(_ path: String) {
-        for name in (try? Posix.list(path)) ?? [] {
-            let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true {
-                remove(inner)
-            } else {
-                try? Posix.removeFile(inner)
-            }
-        }
-        _ = Posix.removeDirectory(path)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import PosixKit
 import Synchronization
 import Testing
@@ -167,6 +168,20 @@ import Testing
         #expect(Posix.status(path)?.mode == 0o700)
         try Posix.writeFileAtomically("\(directory)/file", [])
         #expect(throws: PosixError.self) { try Posix.createDirectory("\(directory)/file") }
+    }
+
+    @Test func `a tree is removed whole, and what a link in it leads to stays`() throws {
+        let tree = "\(directory)/tree"
+        try Posix.createDirectory("\(tree)/a/b")
+        try Posix.createDirectory("\(directory)/kept")
+        for path in ["\(tree)/f", "\(tree)/a/b/f", "\(directory)/kept/f"] {
+            try Posix.writeFileAtomically(path, [1])
+        }
+        #expect(symlink("\(directory)/kept", "\(tree)/a/link") == 0)
+        Posix.removeTree(tree)
+        #expect(!Posix.exists(tree))
+        #expect(Posix.exists("\(directory)/kept/f"))
+        Posix.removeTree(tree)
     }
 
     @Test func `a lock is held by one and free after`() throws {

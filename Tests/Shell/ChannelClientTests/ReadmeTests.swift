@@ -40,7 +40,7 @@ struct ReadmeTests {
     func runs() async throws {
         let relay = try TestRelay()
         let homes = try ["owner", "reader"].map { try Posix.makeTemporaryDirectory(prefix: "antenna-\($0)-") }
-        defer { homes.forEach(TestRelay.remove) }
+        defer { homes.forEach(Posix.removeTree) }
         let address = relay.address
         let texts = try await within {
             try await firstHour(relayAddress: address, ownerHome: homes[0], readerHome: homes[1])

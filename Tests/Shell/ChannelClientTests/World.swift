@@ -26,7 +26,7 @@ final class TestRelay {
 
     deinit {
         stop()
-        Self.remove(directory)
+        Posix.removeTree(directory)
     }
 
     func stop() {
@@ -53,18 +53,6 @@ final class TestRelay {
             format: .text, minimum: .error, underJournal: true, colour: false,
             repetition: Log.Repetition(burst: 1000),
             now: { Clock.nowMilliseconds() }, sink: { _ in })
-    }
-
-    static func remove(_ path: String) {
-        for name in (try? Posix.list(path)) ?? [] {
-            let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true {
-                remove(inner)
-            } else {
-                try? Posix.removeFile(inner)
-            }
-        }
-        _ = Posix.removeDirectory(path)
     }
 }
 
@@ -99,7 +87,7 @@ final class Person: Sendable {
         if profile { try await client.setProfile(displayName: name) }
     }
 
-    deinit { TestRelay.remove(home) }
+    deinit { Posix.removeTree(home) }
 
     /// Another client on the same home, as another process would be.
     func another(background: ChannelClient.Options.Background = .whenNeeded) throws -> ChannelClient {

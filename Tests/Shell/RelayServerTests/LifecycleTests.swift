@@ -239,7 +239,7 @@ struct StartingTests {
     @Test("leaves a directory of somebody else as it is")
     func foreign() throws {
         let directory = try Posix.makeTemporaryDirectory(prefix: "antenna-foreign-")
-        defer { TestRelay.remove(directory) }
+        defer { Posix.removeTree(directory) }
         try Posix.writeFileAtomically(directory + "/relay.db", Array("not a database".utf8))
         #expect {
             _ = try RelayServer(RelayConfiguration(state: directory), log: quiet)
@@ -252,7 +252,7 @@ struct StartingTests {
     @Test("says which setting is wrong, where, and what would be right")
     func settings() throws {
         let directory = try Posix.makeTemporaryDirectory(prefix: "antenna-settings-")
-        defer { TestRelay.remove(directory) }
+        defer { Posix.removeTree(directory) }
         let path = directory + "/antennad.ini"
         try Posix.writeFileAtomically(path, Array("[relay]\nname = mine\nlisten_ = 1\n".utf8))
         #expect {

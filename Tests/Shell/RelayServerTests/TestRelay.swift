@@ -25,7 +25,7 @@ final class TestRelay {
 
     deinit {
         stop()
-        TestRelay.remove(directory)
+        Posix.removeTree(directory)
     }
 
     private static func start(_ configuration: RelayConfiguration, _ lines: LogLines) throws -> RelayServer {
@@ -79,18 +79,6 @@ final class TestRelay {
         let code: ExitCode
         let output: String
         let errors: String
-    }
-
-    static func remove(_ path: String) {
-        for name in (try? Posix.list(path)) ?? [] {
-            let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true {
-                remove(inner)
-            } else {
-                try? Posix.removeFile(inner)
-            }
-        }
-        _ = Posix.removeDirectory(path)
     }
 }
 

@@ -14,19 +14,7 @@ final class TemporaryDirectory {
     }
 
     deinit {
-        TemporaryDirectory.remove(path)
-    }
-
-    static func remove(_ path: String) {
-        for name in (try? Posix.list(path)) ?? [] {
-            let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true {
-                remove(inner)
-            } else {
-                try? Posix.removeFile(inner)
-            }
-        }
-        _ = Posix.removeDirectory(path)
+        Posix.removeTree(path)
     }
 
     /// Copies the files of a directory as they are just now: what is left after the power fails.

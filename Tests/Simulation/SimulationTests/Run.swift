@@ -21,7 +21,7 @@ enum Run {
         Machine.start(seed: plan.seed)
         defer {
             Machine.stop()
-            clear(folder)
+            for name in (try? Posix.list(folder)) ?? [] { Posix.removeTree(folder + "/" + name) }
         }
         let world = World(plan: plan, sabotage: sabotage, folder: folder)
         do {
@@ -44,20 +44,5 @@ enum Run {
         return path
     }()
 
-    static func removeFolder() {
-        clear(folder)
-        _ = Posix.removeDirectory(folder)
-    }
-
-    private static func clear(_ path: String) {
-        for name in (try? Posix.list(path)) ?? [] {
-            let inner = path + "/" + name
-            if Posix.status(inner)?.isDirectory == true {
-                clear(inner)
-                _ = Posix.removeDirectory(inner)
-            } else {
-                try? Posix.removeFile(inner)
-            }
-        }
-    }
+    static func removeFolder() { Posix.removeTree(folder) }
 }
