@@ -92,7 +92,7 @@ final class ChannelFeed {
         return unsafe newest.padded.withUnsafeBytes { padded in
             let frames = unsafe UnsafeRawBufferPointer(rebasing: padded[..<count])
             return serve(readers, until: deadline, loop) { reader in
-                guard reader.cursor == after, reader.isPlain, reader.link.canSendBulk else {
+                guard reader.wants(after: after), reader.link.canSendBulk else {
                     return self.feed(reader, loop)
                 }
                 reader.cursor = through

@@ -40,9 +40,12 @@ final class MemberReader {
 
     var channel: ChannelID { feed.channel }
 
-    /// It wants the log and nothing else.
+    /// Whether it is to get what lies after a position as it is: it has all before, wants nothing else first,
+    /// and is a member still.
     @inline(__always)
-    var isPlain: Bool { nextAnswer == nil && page == nil && endCode == nil }
+    func wants(after position: Int64) -> Bool {
+        cursor == position && nextAnswer == nil && page == nil && endCode == nil
+    }
 
     /// The membership or the channel has ended: deliver up to there, then say why and close.
     var end: (through: Int64, code: LinkErrorCode)? {

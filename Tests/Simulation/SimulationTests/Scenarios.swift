@@ -63,5 +63,25 @@ enum Scenarios {
                         Planned(at: 2_000, step: .removeRelay(relay: 1)),
                     ])
             )
+        }  // It has taken the reader by then, who is a member and has been shown something.
+        + (1...8).map { moment in
+            (
+                "a relay's power goes \(moment * 400) ms into a join that takes its time",
+                Plan(
+                    seed: UInt64(50 + moment),
+                    steps: [
+                        Planned(at: 500, step: .publish(bytes: 6_000, copies: 8)),
+                        Planned(
+                            at: 900, step: .block(client: 1, relay: 1, refused: true, milliseconds: 12_000)),
+                        Planned(
+                            at: 950,
+                            step: .slow(client: 1, relay: 0, bytesPerSecond: 12_000, milliseconds: 12_000)),
+                        Planned(at: 1_000, step: .join(reader: 0)),
+                        Planned(
+                            at: 1_000 + Int64(moment) * 400,
+                            step: .crashRelay(
+                                relay: 0, afterOperations: nil, silently: false, downFor: 1_500)),
+                    ])
+            )
         }
 }
