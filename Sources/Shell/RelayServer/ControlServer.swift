@@ -62,6 +62,10 @@ final class ControlServer {
             relay.log.warning("control.refused")
             return
         }
+        if connections.count >= ControlServer.connectionsMax {
+            // Of a crowd that came and went while the loop was busy, the ends are not heard of yet.
+            for connection in connections.values { connection.readable() }
+        }
         guard connections.count < ControlServer.connectionsMax else {
             relay.log.warning("control.too-many-connections")
             let error = ControlError(
@@ -271,7 +275,8 @@ final class ControlConnection {
         ended(self)
     }
 
-    private func readable() {
+    func readable() {
+        guard isOpen, !isReadEnded else { return }
         let (result, bytes) = Posix.receive(descriptor.raw, limit: 16 << 10)
         switch result {
         case .done: inbound += bytes
