@@ -11,7 +11,7 @@ internal import SodiumCrypto
 ///            ┌── CONTROL ──▶ asking ──▶ control
 ///   open ────┼── JOIN ─────▶ asking ──▶ joined ── ATTACH ─▶ asking ──▶ member
 ///            ├── ATTACH ───▶ asking ──▶ member
-///            └── RECORD_GET, DIRECT(x.grp.relay.test): stays open, a few times
+///            └── RECORD_GET, DIRECT(x.grp.relay.test): stays open, a few times ── once more ─▶ overdrawn
 /// ```
 ///
 /// While it asks the authority what it may be, frames that follow are held back and taken in order
@@ -26,6 +26,9 @@ final class LinkSession: LinkDelegate {
         case control(ControlSide)
         indirect case joined(ChannelID, MemberID)
         case member(MemberReader)
+        /// It asked once too often: nothing is taken any more, and it ends when what it might ask is
+        /// answered.
+        case overdrawn
         /// Said goodbye; nothing is taken any more.
         case ended
     }
@@ -136,7 +139,7 @@ final class LinkSession: LinkDelegate {
 
     private func take(_ frame: Frame) {
         switch (stage, frame) {
-        case (.ended, _), (_, .error), (_, .ignored): break
+        case (.ended, _), (.overdrawn, _), (_, .error), (_, .ignored): break
         case (.asking, _): hold(frame)
         case (.open, .recordGet(let request, let channel)):
             if countQuestion() { ask(.record(channel), .recordGet(request: request)) }
@@ -190,10 +193,16 @@ final class LinkSession: LinkDelegate {
     private func countQuestion() -> Bool {
         questions += 1
         guard questions <= LinkSession.questionsMax else {
-            refuse(.protocolViolation)
+            stage = .overdrawn
+            endIfOverdrawn()
             return false
         }
         return true
+    }
+
+    /// What a client asks in one go is answered as far as it may ask, however fast the relay is.
+    private func endIfOverdrawn() {
+        if case .overdrawn = stage, pending == 0 { refuse(.protocolViolation) }
     }
 
     static let questionsMax: UInt8 = 8
@@ -258,6 +267,7 @@ final class LinkSession: LinkDelegate {
         pending -= 1
         pendingBytes -= Int32(bytes)
         precondition(pending >= 0 && pendingBytes >= 0, "an answer belongs to a question")
+        endIfOverdrawn()
         throttle()
         if wantsToClose { loop.closeIfQuiet(self) }
     }
@@ -274,7 +284,7 @@ final class LinkSession: LinkDelegate {
             reader.feed.remove(reader)
             loop.feedLostReader(reader.feed)
             relay.authority.post(.unlinked(reference, channel, reader.member))
-        case .open, .asking, .joined, .ended: break
+        case .open, .asking, .joined, .overdrawn, .ended: break
         }
     }
 

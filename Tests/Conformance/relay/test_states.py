@@ -111,6 +111,14 @@ def test_a_ninth_anonymous_question_ends_the_link(channel):
     ends(connection, 1)
 
 
+def test_of_nine_questions_in_one_record_eight_are_answered_before_the_end(channel):
+    connection = channel.keep(Connection.open(channel.relay.link))
+    connection.link.send(*[wire.encode("RECORD_GET", request=i, channel=channel.id) for i in range(1, 10)])
+    for request in range(1, 9):
+        assert connection.answer(request, "RECORD").record == channel.owner.encoded
+    ends(connection, 1)
+
+
 def test_an_anonymous_link_may_still_become_something(channel):
     subscriber, _ = channel.reader()
     with Connection.open(channel.relay.link) as connection:

@@ -65,6 +65,20 @@ struct MisbehavingTests {
         #expect(try client.ended() == .protocolViolation)
     }
 
+    @Test("of questions asked in one go as many as may be are answered, then the link ends")
+    func questionsAtOnce() throws {
+        let relay = try TestRelay()
+        let net = try TestNet()
+        let channel = TestChannel()
+        let client = try net.connect(relay).opened()
+        for request in UInt32(1)...12 { client.send(.recordGet(request: request, channel: channel.id)) }
+        for request in UInt32(1)...8 {
+            guard case .error(let error) = try client.next() else { throw TestFailure() }
+            #expect(error.request == request)
+        }
+        #expect(try client.ended() == .protocolViolation)
+    }
+
     @Test("a proof of key for another link or by another key is worth nothing")
     func proofs() throws {
         let relay = try TestRelay()
