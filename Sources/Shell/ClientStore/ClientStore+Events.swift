@@ -65,6 +65,15 @@ extension ClientStore {
             [.integer(event), .integer(relay), .blob(digest), .integer(sequence), .integer(now)]) > 0
     }
 
+    /// What a relay delivered first for an event; nil: it has not delivered it.
+    ///
+    /// Shape: a digest of 32 bytes.
+    package func copyDigest(event: Int64, relay: Int64) throws(ClientStoreError) -> [UInt8]? {
+        try query(
+            "SELECT digest FROM copy WHERE event = ? AND relay = ?", [.integer(event), .integer(relay)]
+        ) { $0.blob(0) }.first
+    }
+
     /// The newest events of a channel with their copies, oldest first, to go on comparing after a restart.
     package func recentCopies(
         of channel: Int64, limit: Int

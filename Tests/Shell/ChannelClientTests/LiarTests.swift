@@ -76,6 +76,51 @@ struct LiarTests {
         #expect(try await bob.client.messages(in: "news").count == 3)
     }
 
+    @Test("one relay that delivers other bytes under an id is named, however often, and the first stay")
+    func contradictsItself() async throws {
+        let (relays, link, ids) = try await Self.setUp(signMessages: false)
+        // Both tell the same, so only each with itself can be compared.
+        for relay in relays {
+            try relay.tamper { database in
+                let row = try #require(
+                    try database.query(
+                        "SELECT channel, frame FROM log WHERE tag = 'x.msg.new' ORDER BY entry"
+                    ) { ($0.int64(0), $0.blob(1)) }.dropFirst().first)
+                let at = try #require(row.1.firstRange(of: Array("hello".utf8))?.lowerBound)
+                for (count, letter) in "jy".utf8.enumerated() {
+                    let sequence = try #require(
+                        try database.query("SELECT log_head + 1 FROM channels") { $0.int64(0) }.first)
+                    var frame = row.1
+                    frame[at] = letter
+                    frame.replaceSubrange(
+                        3..<11, with: (0..<8).map { UInt8(truncatingIfNeeded: sequence >> (56 - 8 * $0)) })
+                    try database.run(
+                        "INSERT INTO log (channel, sequence, time, author, message_id, tag, digest, frame) "
+                            + "SELECT channel, ?, time, author, ?, tag, ?, ? FROM log "
+                            + "WHERE tag = 'x.msg.new' ORDER BY entry LIMIT 1",
+                        [
+                            .integer(sequence), .blob([UInt8(count)]),
+                            .blob([UInt8](repeating: letter, count: 32)), .blob(frame),
+                        ])
+                    try database.run(
+                        "UPDATE channels SET log_head = ?, log_count = log_count + 1, log_bytes = log_bytes + ?",
+                        [.integer(sequence), .integer(Int64(frame.count))])
+                }
+            }
+        }
+        let bob = try await Person("bob")
+        let events = bob.client.events
+        _ = try await bob.client.join(link: link)
+        var named: Set<String> = []
+        while named.count < 2 {
+            let found = try await events.first { Self.disagreement($0) }
+            #expect(found.kind == .altered && found.messageID == ids[1] && found.comparedWith.isEmpty)
+            #expect(named.insert(found.relay).inserted, "what is found of one message is told once")
+        }
+        let texts = try await bob.client.messages(in: "news").map(\.text)
+        #expect(texts == ["first", "hello", "third"])
+    }
+
     @Test("who withholds a message that the other delivers is named, also when it claims a deletion")
     func withheld() async throws {
         let (relays, link, ids) = try await Self.setUp(signMessages: true)

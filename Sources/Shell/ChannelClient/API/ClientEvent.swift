@@ -1,8 +1,8 @@
-/// A difference between what two relays say of the same channel.
+/// A difference between what two relays say of the same channel, or one relay at two times.
 public struct RelayDisagreement: Equatable, Sendable {
     /// What kind of difference.
     public enum Kind: String, Sendable, CaseIterable {
-        /// The relay delivered other bytes for a message id than another relay did.
+        /// The relay delivered other bytes for a message id than another relay did, or than itself before.
         case altered
         /// The relay went past a message that others delivered, and never delivered it.
         case withheld
@@ -20,7 +20,8 @@ public struct RelayDisagreement: Equatable, Sendable {
     public let channel: String
     /// The name of the relay that stands apart.
     public let relay: String
-    /// The names of the relays it was compared with.
+    /// The names of the relays it was compared with; none where it contradicts itself, the record or the
+    /// protocol.
     public let comparedWith: [String]
     /// The message id, base64url; nil for differences of records.
     public let messageID: String?

@@ -153,6 +153,17 @@ extension ChannelRuntime {
             if let finding { effects.append(.finding(finding)) }
             scheduleWithheldCheck()
         }
+        // An author and a message id have one content: an honest relay would have refused the second. Who
+        // wrote as the channel is not told, and two owners may have chosen one id.
+        if !isFirstCopy, admitted.author != nil || record.content.owners.count == 1,
+            let before = try engine.store.copyDigest(event: inserted.id, relay: relayID),
+            before != digest
+        {
+            effects.append(
+                .disagreement(
+                    .altered, admitted.messageID,
+                    "The relay delivered this message before, with other bytes."))
+        }
         switch inserted {
         case .new(let event):
             try apply(admitted, event: event, sequence: sequence, isHistory: isHistory, effects: &effects)
