@@ -127,3 +127,21 @@ def test_a_health_check_says_whether_the_relay_works(world):
     assert run([*asked, "--json"], env=relay.env).json["ok"] is True
     relay.stop()
     assert run(asked, env=relay.env).code == 69
+
+
+def test_an_owner_who_is_put_off_is_invited_later_without_another_word(place):
+    place.file.write_text("[limits]\ninvitations_per_address = 1\n")
+    place.hang_up()
+    place.alice.create("first", place.relay)
+    [row] = place.alice.create("second", place.relay, code=69)["relays"]
+    assert row["result"] != "rejected"
+    assert place.alice.relays("#second") == {"home": "invited"}
+    assert place.relay.channel("second") is None
+    # What is there goes on, and a put-off invitation is told to the operator, without anybody's name.
+    place.alice.post("#first", "as ever")
+    assert " invitation.put-off " in place.relay.log_text
+
+    place.file.write_text("[limits]\ninvitations_per_address = 0\n")
+    assert place.relay.ctl("reload", "--json").json["changed"] == ["[limits] invitations_per_address"]
+    place.alice("sync")
+    assert place.alice.relays("#second") == {"home": "active"}

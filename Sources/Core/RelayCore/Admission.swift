@@ -61,10 +61,14 @@ package struct Admission: Equatable, Sendable {
         package var forChannel: Bool
         /// One more invitation may wait for the operator.
         package var forPending: Bool
+        /// How long it is until one more invitation from this address may be taken up; 0: no time. Units:
+        /// milliseconds.
+        package var waitOfSource: Int64
 
-        package init(forChannel: Bool, forPending: Bool) {
+        package init(forChannel: Bool, forPending: Bool, waitOfSource: Int64 = 0) {
             self.forChannel = forChannel
             self.forPending = forPending
+            self.waitOfSource = waitOfSource
         }
     }
 
@@ -75,8 +79,15 @@ package struct Admission: Equatable, Sendable {
         case repeatAcceptance
         /// Keep the invitation for the operator; nothing is sent now.
         case hold
+        /// The channel's invitation waits already: this one takes its place.
+        case goOnHolding
         /// Answer `x.grp.relay.reject`, store nothing.
         case reject(InvitationRefusal)
+        /// Too many were taken up from this address lately: an error with this advice, store nothing.
+        case comeBack(afterMilliseconds: Int64)
+
+        /// It costs the relay what is limited for each address.
+        package var takesUp: Bool { self == .accept || self == .hold }
     }
 
     /// A checked invitation arrived for this channel.
@@ -93,11 +104,12 @@ package struct Admission: Equatable, Sendable {
             return .reject(.rejoinRejected)
         case .accepted, .acknowledgedRoster, .active:
             if sameRelayMember { return .repeatAcceptance }
+            guard room.waitOfSource == 0 else { return .comeBack(afterMilliseconds: room.waitOfSource) }
             state = .accepted
             return .accept
         case .invited where policy != .open:
             // It waits already; a policy closed since then does not take the decision from the operator.
-            return .hold
+            return .goOnHolding
         case .none, .invited, .inactive:
             if policy == .manual, let turnedDown { return .reject(turnedDown) }
             return decide(policy, room)
@@ -112,10 +124,12 @@ package struct Admission: Equatable, Sendable {
         // again.
         case .manual where state == .none:
             guard room.forPending else { return .reject(.channelLimit) }
+            guard room.waitOfSource == 0 else { return .comeBack(afterMilliseconds: room.waitOfSource) }
             state = .invited
             return .hold
         case .manual, .open:
             guard room.forChannel else { return .reject(.channelLimit) }
+            guard room.waitOfSource == 0 else { return .comeBack(afterMilliseconds: room.waitOfSource) }
             state = .accepted
             return .accept
         }

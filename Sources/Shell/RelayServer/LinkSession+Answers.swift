@@ -1,5 +1,6 @@
 internal import ChannelWire
 internal import LinkRuntime
+internal import Operations
 internal import PosixKit
 internal import RelayCore
 internal import RelayStore
@@ -71,7 +72,17 @@ extension LinkSession {
             sendDirect(RelayEvents.acceptance(link: loop.relay.channelLink(relay.memberKey)))
         case .hold: break
         case .reject(let refusal): reject(refusal)
+        case .comeBack(let milliseconds):
+            loop.relay.log.info("invitation.put-off", ["reason": "many came from one address"])
+            refuse(
+                .rateLimited, "The relay has taken up many invitations from this address. Come back later.",
+                retryAfterMilliseconds: UInt32(clamping: milliseconds))
         }
+    }
+
+    /// The address that this link's invitations count for.
+    var invitationSource: InvitationAllowance.Source? {
+        link?.peerAddress.map { InvitationAllowance.Source(address: $0.countingKey.hostBytes) }
     }
 
     /// Answers `x.grp.relay.reject`, which is flushed before the link closes.

@@ -19,6 +19,8 @@ package struct RelayConfiguration: Sendable {
     package var connectionsPerAddressMax = 2000
     package var channelsMax = 10_000
     package var pendingInvitationsMax = 1000
+    /// 0: no limit.
+    package var invitationsPerAddressMax = 500
     package var subscribersPerChannelMax = 100_000
     package var messageBytesMax = 15_602
     package var logMessagesMax: Int64 = 100_000
@@ -73,6 +75,7 @@ package struct RelayConfiguration: Sendable {
         connectionsPerAddressMax = Int(settings.integer("limits", "connections_per_address"))
         channelsMax = Int(settings.integer("limits", "channels"))
         pendingInvitationsMax = Int(settings.integer("limits", "pending_invitations"))
+        invitationsPerAddressMax = Int(settings.integer("limits", "invitations_per_address"))
         subscribersPerChannelMax = Int(settings.integer("limits", "subscribers_per_channel"))
         messageBytesMax = Int(settings.integer("limits", "message_bytes"))
         logMessagesMax = settings.integer("limits", "log_messages")

@@ -37,6 +37,10 @@ package enum RelayOptions {
             "limits", "pending_invitations", .integer(0...1_000_000), default: "1000", reloadable: true,
             "the most invitations that wait for the operator"),
         ConfigurationOption(
+            "limits", "invitations_per_address", .integer(0...1_000_000), default: "500", reloadable: true,
+            "the most invitations of one address (IPv6: one /64) taken up at once, and again in each day (0: "
+                + "no limit)"),
+        ConfigurationOption(
             "limits", "subscribers_per_channel", .integer(1...10_000_000), default: "100000",
             reloadable: true,
             "the most members of one channel"),

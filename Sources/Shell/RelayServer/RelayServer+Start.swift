@@ -70,6 +70,7 @@ extension RelayServer {
             }
         options.channelsMax = Int64(configuration.channelsMax)
         options.pendingInvitationsMax = Int64(configuration.pendingInvitationsMax)
+        options.invitationsPerSourceMax = Int64(configuration.invitationsPerAddressMax)
         options.membersPerChannelMax = Int64(configuration.subscribersPerChannelMax)
         options.messageBytesMax = configuration.messageBytesMax
         options.retention = Retention(

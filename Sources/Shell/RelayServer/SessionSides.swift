@@ -39,7 +39,7 @@ final class ControlSide {
                     .invite(
                         LedgerCommand.Invite(
                             channel: channel, linkOwner: owner, invitation: invitation, ownerName: ownerName,
-                            record: record)), .invite)
+                            record: record, source: session.invitationSource)), .invite)
             case .success(.roster(let header, let message)): begin(header, message, session)
             case .success(.chunk(let chunk)): add(chunk, session)
             case .success(.ignored): break

@@ -52,17 +52,20 @@ package enum LedgerCommand: Sendable {
         package var ownerName: String
         /// The record that came with CONTROL, verified. Needed where the relay does not have the channel.
         package var record: VerifiedRecord?
+        /// Where the link comes from; nil: not by a network.
+        package var source: InvitationAllowance.Source?
 
         package init(
             channel: ChannelID, linkOwner: MemberID, invitation: InvitationCheck.Invitation,
             ownerName: String,
-            record: VerifiedRecord?
+            record: VerifiedRecord?, source: InvitationAllowance.Source? = nil
         ) {
             self.channel = channel
             self.linkOwner = linkOwner
             self.invitation = invitation
             self.ownerName = ownerName
             self.record = record
+            self.source = source
         }
     }
 

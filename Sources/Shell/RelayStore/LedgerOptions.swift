@@ -6,6 +6,8 @@ package struct LedgerOptions: Equatable, Sendable {
     package var admission = Admission.Policy.open
     package var channelsMax: Int64 = 10_000
     package var pendingInvitationsMax: Int64 = 1_000
+    /// Invitations taken up from one address, at once and again in each day. 0: no limit.
+    package var invitationsPerSourceMax: Int64 = 500
     package var membersPerChannelMax: Int64 = 100_000
     /// Units: bytes of one element.
     package var messageBytesMax = 15_602

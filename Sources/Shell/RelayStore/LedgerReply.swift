@@ -50,6 +50,8 @@ package enum InvitationReply: Equatable, Sendable {
     case hold
     /// Answer `x.grp.relay.reject`, flush, close.
     case reject(InvitationRefusal)
+    /// Answer error 10 with this advice, flush, close.
+    case comeBack(afterMilliseconds: Int64)
 }
 
 /// This relay as a member of a channel.

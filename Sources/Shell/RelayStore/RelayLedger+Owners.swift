@@ -77,16 +77,19 @@ extension RelayLedger {
         }
         let answer = admission.inviteReceived(
             policy: options.admission, sameRelayMember: channel?.relay?.id == invitation.relayMember,
-            turnedDown: try turnedDown(invite.channel, invitation.relayMember), room: try room())
+            turnedDown: try turnedDown(invite.channel, invitation.relayMember),
+            room: try room(for: invite.source, now))
         switch answer {
         case .reject(let refusal):
             return .invitation(.reject(refusal))
+        case .comeBack(let milliseconds):
+            return .invitation(.comeBack(afterMilliseconds: milliseconds))
         case .repeatAcceptance:
             guard let relay = channel?.relay else {
                 return .failed(.internal("a served channel has a relay member"))
             }
             return .invitation(.accept(relay.view))
-        case .hold:
+        case .hold, .goOnHolding:
             guard let held = try adopt(invite, admission, channel, now) else {
                 return .refused(.recordInvalid)
             }
@@ -101,6 +104,7 @@ extension RelayLedger {
                     .integer(held.row), .blob(invite.linkOwner.bytes), .text(invite.ownerName),
                     .blob(invitation.relayMember.bytes), .integer(now),
                 ])
+            spend(answer, invite, now)
             return .invitation(.hold)
         case .accept:
             guard let accepted = try adopt(invite, admission, channel, now) else {
@@ -108,8 +112,14 @@ extension RelayLedger {
             }
             let relay = try accept(accepted, as: invitation.relayMember, now)
             try members.setName(invite.ownerName, of: invite.linkOwner, in: accepted)
+            spend(answer, invite, now)
             return .invitation(.accept(relay.view))
         }
+    }
+
+    private func spend(_ answer: Admission.InvitationAnswer, _ invite: LedgerCommand.Invite, _ now: Int64) {
+        guard answer.takesUp, let source = invite.source else { return }
+        allowance.spend(source, perDay: options.invitationsPerSourceMax, now: now)
     }
 
     private func check(
@@ -175,10 +185,15 @@ extension RelayLedger {
         return relay
     }
 
-    func room() throws(SQLiteError) -> Admission.Room {
+    func room(
+        for source: InvitationAllowance.Source? = nil, _ now: Int64 = 0
+    ) throws(SQLiteError) -> Admission.Room {
         Admission.Room(
             forChannel: try book.servingCount() < options.channelsMax,
-            forPending: try number("SELECT count(*) FROM invitations") < options.pendingInvitationsMax)
+            forPending: try number("SELECT count(*) FROM invitations") < options.pendingInvitationsMax,
+            waitOfSource: source.map {
+                allowance.wait(of: $0, perDay: options.invitationsPerSourceMax, now: now)
+            } ?? 0)
     }
 
     private func turnedDown(_ id: ChannelID, _ relayMember: MemberID) throws(SQLiteError)

@@ -11,6 +11,7 @@ extension RelayLedger {
     /// much to drop.
     package func maintain(now: Int64) {
         sweep(now)
+        allowance.forgetFull(now: now)
         maintain()
     }
 

@@ -38,6 +38,8 @@ package final class RelayLedger {
     /// The volume was full when the epoch was settled: it is to be written down when there is room.
     private var epochIsKept = true
     var busyTimeoutMilliseconds = 5000
+    /// What each address has had of invitations.
+    var allowance = InvitationAllowance()
     /// Where the sweep through all channels has come to.
     var sweptThrough: Int64 = 0
 
@@ -105,6 +107,7 @@ package final class RelayLedger {
         replies.reserveCapacity(commands.count)
         var noticeEnds: [Int] = []
         noticeEnds.reserveCapacity(commands.count)
+        let allowanceBefore = allowance
         do throws(SQLiteError) {
             try database.begin()
             for command in commands {
@@ -121,6 +124,7 @@ package final class RelayLedger {
             database.rollback()
             // What is in memory may hold what was rolled back.
             book.dropAll()
+            allowance = allowanceBefore
             notices = []
             return .failure(error)
         }

@@ -1,4 +1,4 @@
-"""Hostile peers, each a process of its own: `python -m antenna.attackers NAME SECONDS RELAY-LINK CHANNEL-LINK`.
+"""Hostile peers, each a process of its own: `python -m antenna.attackers NAME SECONDS COUNT RELAY-LINK CHANNEL-LINK [ADDRESS]`.
 
 It attacks until its time is over or its count is reached, says `attacking` once it has begun, and last how often it did it.
 It is polite to the machine (nice 19): what it takes from others is what it takes from the relay.
@@ -27,7 +27,9 @@ GIANT = b"\xff\xff\xff\xff"
 class Attack:
     """Where it goes, and when it is over. Yielding is one count."""
 
-    def __init__(self, relay, channel):
+    def __init__(self, relay, channel, source=None):
+        # The address that invitations come from.
+        self.source = source
         self.relay, self.channel = links.parse(relay), channel
         self.host, self.port, _ = self.relay.endpoints()[0]
         self.held = []
@@ -175,7 +177,7 @@ def invitations(attack):
     while True:
         owner = Owner([attack.relay], "flood")
         try:
-            with owner.control(attack.relay, inviting=True) as control:
+            with owner.control(attack.relay, inviting=True, source=attack.source) as control:
                 again = wire.encode("DIRECT", body=owner.invitation(new_id()).encode())
                 for _ in range(1 if FULL else 20):
                     control.link.send(again)
@@ -236,9 +238,9 @@ def frozen(attack):
 ATTACKS = {f.__name__: f for f in (garbage, lengths, handshakes, states, invitations, signatures, frozen, joins)}
 
 
-def main(name, seconds, most, relay, channel):
+def main(name, seconds, most, relay, channel, source=None):
     os.setpriority(os.PRIO_PROCESS, 0, 19)
-    attack = Attack(relay, channel)
+    attack = Attack(relay, channel, source)
     end, done, told = time.monotonic() + float(seconds), 0, False
     for _ in ATTACKS[name](attack):
         done += 1

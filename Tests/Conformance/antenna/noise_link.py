@@ -194,15 +194,27 @@ def noise_for(suite, prologue, initiator):
 
 
 def connect(
-    host, port, identity=None, suites=CHACHAPOLY | AESGCM, seconds=10, padded=True, receive_buffer=None
+    host,
+    port,
+    identity=None,
+    suites=CHACHAPOLY | AESGCM,
+    seconds=10,
+    padded=True,
+    receive_buffer=None,
+    source=None,
 ):
-    """An open Link to the relay at `host`, or LinkClosed, Refused, WireError, TimeoutError, OSError."""
+    """An open Link to the relay at `host`, or LinkClosed, Refused, WireError, TimeoutError, OSError.
+
+    `source`: the address to come from.
+    """
     deadline = Deadline(seconds)
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     if receive_buffer is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     sock.settimeout(deadline.left())
     try:
+        if source is not None:
+            sock.bind((source, 0))
         sock.connect((host, port))
         return handshake(Stream(sock), identity, suites, deadline, padded)
     except BaseException:

@@ -96,9 +96,9 @@ class Owner(Author):
             CONTROL_CONTEXT + h + (channel or self.channel) + bytes([len(owner_id)]) + owner_id
         )
 
-    def control(self, relay_link, inviting=False, with_record=True, proof=None):
+    def control(self, relay_link, inviting=False, with_record=True, proof=None, **options):
         """A control link. Its CONTROLLED frame is `connection.controlled`."""
-        connection = Connection.open(relay_link)
+        connection = Connection.open(relay_link, **options)
         try:
             connection.send(
                 "CONTROL",

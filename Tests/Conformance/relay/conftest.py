@@ -101,7 +101,8 @@ class Relay:
 def shared(tmp_path_factory):
     state = tmp_path_factory.mktemp("relay") / "state"
     state.mkdir()
-    relay = Relay(state)
+    # All channels of all tests come from one address.
+    relay = Relay(state, limits__invitations_per_address=0)
     yield relay
     assert relay.stop() == 0
 

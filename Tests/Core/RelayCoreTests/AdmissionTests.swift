@@ -7,10 +7,12 @@ struct AdmissionTests {
 
     static let room = Admission.Room(forChannel: true, forPending: true)
     static let full = Admission.Room(forChannel: false, forPending: false)
+    static let busy = Admission.Room(forChannel: true, forPending: true, waitOfSource: 7)
 
     /// The whole table: for each state, what each event makes of it.
     enum Event: CaseIterable, Sendable {
         case invOpen, invManual, invClosed, invOpenSame, invManualSame, invClosedSame, invFull
+        case invBusy, invManualBusy, invOpenSameBusy
         case operatorAccepts, operatorAcceptsFull, operatorRejects, operatorLeaves, operatorAllows
         case rosterAck, recordWithEntry, recordWithoutEntry, removed, deleted
     }
@@ -27,6 +29,9 @@ struct AdmissionTests {
         case .invManualSame: return invite(.manual, same: true)
         case .invClosedSame: return invite(.closed, same: true)
         case .invFull: return invite(.open, room: full)
+        case .invBusy: return invite(.open, room: busy)
+        case .invManualBusy: return invite(.manual, room: busy)
+        case .invOpenSameBusy: return invite(.open, same: true, room: busy)
         case .operatorAccepts: return "\(admission.operatorAccepted(room: room))"
         case .operatorAcceptsFull: return "\(admission.operatorAccepted(room: full))"
         case .operatorRejects: return "\(admission.operatorRejected())"
@@ -45,22 +50,28 @@ struct AdmissionTests {
         let rejoin = "reject(RelayCore.InvitationRefusal.rejoinRejected)"
         let closed = "reject(RelayCore.InvitationRefusal.notAccepting)"
         let limit = "reject(RelayCore.InvitationRefusal.channelLimit)"
+        let waits = "goOnHolding"
+        let later = "comeBack(afterMilliseconds: 7)"
         func changed(_ state: State) -> String { "changed(RelayCore.Admission.State.\(state))" }
         var rows: [(State, Event, State, String)] = [
             (.none, .invOpen, .accepted, "accept"), (.none, .invManual, .invited, "hold"),
             (.none, .invClosed, .none, closed), (.none, .invOpenSame, .accepted, "accept"),
             (.none, .invManualSame, .invited, "hold"), (.none, .invClosedSame, .none, closed),
             (.none, .invFull, .none, limit),
+            (.none, .invBusy, .none, later), (.none, .invManualBusy, .none, later),
+            (.none, .invOpenSameBusy, .none, later),
             (.none, .operatorAccepts, .none, "notPending"),
             (.none, .operatorAcceptsFull, .none, "notPending"),
             (.none, .operatorRejects, .none, "notPending"),
             (.none, .operatorLeaves, .none, "unknownChannel"),
             (.none, .operatorAllows, .none, "unknownChannel"),
 
-            (.invited, .invOpen, .accepted, "accept"), (.invited, .invManual, .invited, "hold"),
-            (.invited, .invClosed, .invited, "hold"), (.invited, .invOpenSame, .accepted, "accept"),
-            (.invited, .invManualSame, .invited, "hold"), (.invited, .invClosedSame, .invited, "hold"),
+            (.invited, .invOpen, .accepted, "accept"), (.invited, .invManual, .invited, waits),
+            (.invited, .invClosed, .invited, waits), (.invited, .invOpenSame, .accepted, "accept"),
+            (.invited, .invManualSame, .invited, waits), (.invited, .invClosedSame, .invited, waits),
             (.invited, .invFull, .invited, limit),
+            (.invited, .invBusy, .invited, later), (.invited, .invManualBusy, .invited, waits),
+            (.invited, .invOpenSameBusy, .invited, later),
             (.invited, .operatorAccepts, .accepted, "accept"),
             (.invited, .operatorAcceptsFull, .invited, "noRoom"),
             (.invited, .operatorRejects, .none, "reject"),
@@ -71,6 +82,8 @@ struct AdmissionTests {
             (.inactive, .invClosed, .inactive, closed), (.inactive, .invOpenSame, .accepted, "accept"),
             (.inactive, .invManualSame, .accepted, "accept"), (.inactive, .invClosedSame, .inactive, closed),
             (.inactive, .invFull, .inactive, limit),
+            (.inactive, .invBusy, .inactive, later), (.inactive, .invManualBusy, .inactive, later),
+            (.inactive, .invOpenSameBusy, .inactive, later),
             (.inactive, .operatorAccepts, .inactive, "notPending"),
             (.inactive, .operatorAcceptsFull, .inactive, "notPending"),
             (.inactive, .operatorRejects, .inactive, "notPending"),
@@ -95,6 +108,7 @@ struct AdmissionTests {
         ]
         for event in [
             Event.invOpen, .invManual, .invClosed, .invOpenSame, .invManualSame, .invClosedSame, .invFull,
+            .invBusy, .invManualBusy, .invOpenSameBusy,
         ] {
             rows.append((.rejected, event, .rejected, rejoin))
         }
@@ -102,7 +116,8 @@ struct AdmissionTests {
             for event in [Event.invOpen, .invManual, .invClosed, .invFull] {
                 rows.append((state, event, .accepted, "accept"))
             }
-            for event in [Event.invOpenSame, .invManualSame, .invClosedSame] {
+            for event in [Event.invBusy, .invManualBusy] { rows.append((state, event, state, later)) }
+            for event in [Event.invOpenSame, .invManualSame, .invClosedSame, .invOpenSameBusy] {
                 rows.append((state, event, state, "repeatAcceptance"))
             }
             for event in [Event.operatorAccepts, .operatorAcceptsFull, .operatorRejects] {
@@ -160,6 +175,15 @@ struct AdmissionTests {
             room: AdmissionTests.room)
         #expect(answer == .reject(.byOperator("not this one")))
         #expect(admission.state == .none)
+    }
+
+    @Test("what counts for an address is what the relay takes up, and nothing that it has or turns down")
+    func takesUp() {
+        let answers: [Admission.InvitationAnswer] = [
+            .accept, .hold, .repeatAcceptance, .goOnHolding, .reject(.channelLimit),
+            .comeBack(afterMilliseconds: 1),
+        ]
+        #expect(answers.map(\.takesUp) == [true, true, false, false, false, false])
     }
 
     @Test("only accepted, acknowledged_roster and active serve", arguments: State.allCases)

@@ -1,4 +1,7 @@
 import ChannelClient
+import ChannelWire
+import PuppetRelay
+import Synchronization
 import Testing
 
 @Suite("Silent and refusing relays", .serialized)
@@ -28,6 +31,30 @@ struct SilentRelayTests {
         #expect(receipt.relays.first { $0.relay == "up" }?.isAccepted == true)
         #expect(receipt.acceptedCount == 1)
         #expect(try await alice.client.outbox().map(\.relay) == ["silent"])
+    }
+
+    @Test(
+        "a relay that puts an invitation off is invited again after the time that it says, and is no reject")
+    func putOff() async throws {
+        let advice: UInt32 = 1500
+        let isPutOff = Mutex(0)
+        let relay = try PuppetRelay { frame, honest in
+            guard case .direct(let body) = frame, body.firstRange(of: Array("x.grp.relay.inv".utf8)) != nil,
+                isPutOff.withLock({ count in
+                    count += 1
+                    return count <= 2
+                })
+            else { return honest }
+            return [.error(LinkError(.rateLimited, retryAfterMs: advice))]
+        }
+        let alice = try await Person("alice")
+        try await alice.client.addRelay(name: "r", address: relay.address)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let creation = try await alice.client.createChannel(
+            name: "news", relays: ["r"], timeout: .seconds(30))
+        #expect(creation.relays.map(\.result) == [.active])
+        #expect(clock.now - start >= .milliseconds(2 * Int(advice)))
     }
 
     @Test("a reader joins through the relay that answers, however many of the link do not")

@@ -75,13 +75,15 @@ struct TestChannel {
         return try VerifiedRecord(record, expected: id, crypto: testCrypto)
     }
 
-    func invite(relay: String = "relay1", record: VerifiedRecord?) -> LedgerCommand {
+    func invite(
+        relay: String = "relay1", record: VerifiedRecord?, source: InvitationAllowance.Source? = nil
+    ) -> LedgerCommand {
         .invite(
             LedgerCommand.Invite(
                 channel: id, linkOwner: owner,
                 invitation: InvitationCheck.Invitation(
                     owner: owner, relayMember: member(relay), linkedChannel: id, isSigned: true),
-                ownerName: "alice", record: record))
+                ownerName: "alice", record: record, source: source))
     }
 
     /// A post as a PUBLISH brings it.

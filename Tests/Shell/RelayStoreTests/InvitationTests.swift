@@ -1,6 +1,7 @@
 import ChannelWire
 import RelayCore
 import RelayStore
+import SQLiteKit
 import SodiumCrypto
 import Testing
 
@@ -65,6 +66,78 @@ struct InvitationTests {
         guard case .invitation(.reject(.channelLimit)) = try ledger.ask(other.invite(record: other.record())),
             case .invitation(.hold) = try ledger.ask(news.invite(record: news.record()))
         else { throw TestFailure() }
+    }
+
+    @Test("of one address so many invitations are taken up, of another still some, and later more")
+    func perSource() throws {
+        ledger.options.invitationsPerSourceMax = 2
+        let flood = InvitationAllowance.Source(address: [127, 0, 0, 2])
+        let other = InvitationAllowance.Source(address: [127, 0, 0, 3])
+        func invite(
+            _ number: UInt8, from source: InvitationAllowance.Source?, relay: String = "relay1",
+            now: Int64 = 1000
+        ) throws -> LedgerReply {
+            let channel = TestChannel(number)
+            return try ledger.ask(
+                channel.invite(relay: relay, record: channel.record(), source: source), now: now)
+        }
+        // What is turned down, or there already, does not count.
+        ledger.options.admission = .closed
+        for number in UInt8(1)...5 {
+            guard case .invitation(.reject(.notAccepting)) = try invite(number, from: flood) else {
+                throw TestFailure()
+            }
+        }
+        ledger.options.admission = .open
+        guard case .invitation(.accept) = try invite(1, from: flood),
+            case .invitation(.accept) = try invite(1, from: flood)
+        else { throw TestFailure() }
+        ledger.options.admission = .manual
+        guard case .invitation(.hold) = try invite(2, from: flood),
+            case .invitation(.hold) = try invite(2, from: flood)
+        else { throw TestFailure() }
+        let before = try ledger.channels()
+        for admission in [Admission.Policy.manual, .open] {
+            ledger.options.admission = admission
+            guard case .invitation(.comeBack(43_200_000)) = try invite(3, from: flood) else {
+                throw TestFailure()
+            }
+        }
+        // A new key in a channel that is served is work, too.
+        guard case .invitation(.comeBack) = try invite(1, from: flood, relay: "relay2") else {
+            throw TestFailure()
+        }
+        #expect(try ledger.channels() == before)
+        guard case .invitation(.accept) = try invite(4, from: other),
+            case .invitation(.accept) = try invite(5, from: nil),
+            case .invitation(.accept) = try invite(3, from: flood, now: 1000 + 43_200)
+        else { throw TestFailure() }
+        _ = try ledger.ask(.leave(ChannelSelector(TestChannel(1).id), operatorWord))
+        guard case .invitation(.reject(.rejoinRejected)) = try invite(1, from: flood) else {
+            throw TestFailure()
+        }
+    }
+
+    @Test("invitations of one batch count one after the other, and what is rolled back does not count")
+    func perSourceInBatch() throws {
+        ledger.options.invitationsPerSourceMax = 2
+        let flood = InvitationAllowance.Source(address: [127, 0, 0, 2])
+        func perform(_ channels: [TestChannel]) throws -> [Bool] {
+            let commands = try channels.map { try $0.invite(record: $0.record(), source: flood) }
+            return ledger.perform(commands, now: 1000).replies.map {
+                if case .invitation(.accept) = $0 { true } else { false }
+            }
+        }
+        let other = try Database(path: directory.path + "/relay.db", mode: .readWrite)
+        try other.execute(
+            """
+            CREATE TRIGGER spoiled BEFORE INSERT ON channels WHEN NEW.title = 'spoiled'
+            BEGIN SELECT RAISE(ABORT, 'as if the disk had failed'); END
+            """)
+        other.close()
+        let spoiled = TestChannel(9, title: "spoiled")
+        #expect(try perform([TestChannel(1), spoiled]) == [true, false])
+        #expect(try perform([TestChannel(2), TestChannel(3), TestChannel(4)]) == [true, false, false])
     }
 
     @Test("a waiting invitation that the operator accepts is answered to its owner")

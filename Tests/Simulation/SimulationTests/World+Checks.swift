@@ -73,6 +73,7 @@ extension World {
                 case .reject: wasRefused = true
                 case .accept: relay.acceptances += 1
                 case .hold: break
+                case .comeBack: found.append("puts an invitation off, though few have come")
                 }
                 found += relay.reference.invited(channel.bytes, wasRefused: wasRefused)
             case .operatorAnswered(let reference, let reply, _):
