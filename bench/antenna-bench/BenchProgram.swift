@@ -5,7 +5,7 @@ internal import PosixKit
 /// `antenna-bench`: measures one relay and ends with an exit code.
 enum BenchProgram {
     static func main() -> Never {
-        Posix.ignoreSIGPIPE()
+        Console.begin()
         let code = run(Array(CommandLine.arguments.dropFirst()))
         Posix.exit(Console.exitCode(after: code, program: "antenna-bench"))
     }

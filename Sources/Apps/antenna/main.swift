@@ -1,3 +1,3 @@
 import OwnerCommands
 
-await OwnerProgram.main()
+OwnerProgram.main()

@@ -44,6 +44,8 @@ package struct Backoff: Equatable, Sendable {
     }
 
     package static let adviceMaximumMilliseconds: Int64 = 86_400_000
+    /// No pause is longer: an advice and what is added to it.
+    package static let pauseMaximumMilliseconds = adviceMaximumMilliseconds * 5 / 4
 }
 
 /// A small deterministic generator (SplitMix64), so that a run with a seed can be repeated.

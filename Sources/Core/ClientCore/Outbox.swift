@@ -28,8 +28,14 @@ package struct OutboxEntry: Equatable, Sendable {
     }
 
     /// Whether it may be sent now.
-    package func isDue(nowMilliseconds: Int64) -> Bool {
-        state == .pending && nextTryMilliseconds <= nowMilliseconds
+    ///
+    /// Units: `queuedAtSeconds` since 1970, when it was written. A clock that was put back would keep it, and
+    /// all that waits behind it, for as long as that: who was written in the future, or shall wait for longer
+    /// than any pause lasts, waits no more.
+    package func isDue(queuedAtSeconds: Int64 = 0, nowMilliseconds: Int64) -> Bool {
+        guard state == .pending else { return false }
+        return nextTryMilliseconds <= nowMilliseconds || queuedAtSeconds > nowMilliseconds / 1000
+            || nextTryMilliseconds - Backoff.pauseMaximumMilliseconds > nowMilliseconds
     }
 
     /// It left on a link.
@@ -61,7 +67,8 @@ package struct OutboxEntry: Equatable, Sendable {
     package mutating func interrupted(reason: String, backoffMilliseconds: Int64, nowMilliseconds: Int64) {
         guard state == .pending else { return }
         lastError = reason
-        nextTryMilliseconds = nowMilliseconds + backoffMilliseconds
+        // No pause is none by any clock.
+        nextTryMilliseconds = backoffMilliseconds > 0 ? nowMilliseconds + backoffMilliseconds : 0
     }
 }
 

@@ -38,6 +38,10 @@ package final class EventLoop {
 
     package init() throws(LoopError) {
         EventLog.install()
+        // libevent ends the process when it gets none; it takes five.
+        guard Posix.hasFreeDescriptors(6) else {
+            throw .descriptor(PosixError(errno: PosixErrno.tooManyFiles, call: "event_base_new"))
+        }
         guard let base = EventBase() else { throw .cannotCreate }
         self.base = base
         do throws(PosixError) {

@@ -16,6 +16,30 @@ extension Posix {
     package static var standardOutput: Int32 { STDOUT_FILENO }
     package static var standardError: Int32 { STDERR_FILENO }
 
+    /// Keeps the places of standard input, output and error taken where they were closed: a socket or a file
+    /// of ours that got such a number would be written into by whoever means to talk to a person.
+    ///
+    /// What takes them fails as a closed one does. Call it before anything is opened.
+    package static func holdStandardDescriptors() {
+        for raw in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+            guard Glibc.fcntl(raw, F_GETFD) == -1, errno == EBADF else { continue }
+            // The lowest that is free, so it is this one.
+            _ = unsafe Glibc.open("/dev/null", raw == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
+    /// Whether so many descriptors could be opened now.
+    package static func hasFreeDescriptors(_ count: Int) -> Bool {
+        var held: [Int32] = []
+        defer { for raw in held { closeRaw(raw) } }
+        while held.count < count {
+            let raw = CPosix.eventfd(0, O_CLOEXEC)
+            guard raw >= 0 else { return false }
+            held.append(raw)
+        }
+        return true
+    }
+
     package static var processID: Int32 { getpid() }
     package static var userID: UInt32 { geteuid() }
 

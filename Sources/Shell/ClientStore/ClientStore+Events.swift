@@ -79,11 +79,11 @@ extension ClientStore {
         of channel: Int64, limit: Int
     ) throws(ClientStoreError) -> [(
         author: [UInt8], messageID: [UInt8], signature: String, target: [UInt8]?, relay: Int64,
-        digest: [UInt8], sequence: Int64, arrivedAt: Int64
+        digest: [UInt8], sequence: Int64
     )] {
         try query(
             """
-            SELECT e.author, e.message_id, e.signature, e.target, c.relay, c.digest, c.sequence, c.arrived_at
+            SELECT e.author, e.message_id, e.signature, e.target, c.relay, c.digest, c.sequence
             FROM (SELECT id, author, message_id, signature, target FROM event WHERE channel = ? ORDER BY id DESC LIMIT ?) AS e
             JOIN copy AS c ON c.event = e.id
             ORDER BY e.id, c.arrived_at, c.relay
@@ -92,8 +92,7 @@ extension ClientStore {
         ) {
             (
                 author: $0.blob(0), messageID: $0.blob(1), signature: $0.text(2),
-                target: $0.blobOrNil(3), relay: $0.int64(4), digest: $0.blob(5), sequence: $0.int64(6),
-                arrivedAt: $0.int64(7)
+                target: $0.blobOrNil(3), relay: $0.int64(4), digest: $0.blob(5), sequence: $0.int64(6)
             )
         }
     }

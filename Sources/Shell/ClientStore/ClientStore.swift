@@ -186,7 +186,7 @@ package final class ClientStore {
         guard version <= ClientSchema.version else {
             throw .tooNew(found: version, known: ClientSchema.version)
         }
-        if version == ClientSchema.version { return }
+        if version == ClientSchema.version { return try audit() }
         try write { () throws(ClientStoreError) in
             // Another process may have done it while this one waited for the lock.
             let version = try header().version
@@ -198,6 +198,12 @@ package final class ClientStore {
                 try database.setUserVersion(ClientSchema.version)
             }
         }
+        try audit()
+    }
+
+    private func audit() throws(ClientStoreError) {
+        let problem = try sql { () throws(SQLiteError) in try ClientAudit.problem(database) }
+        if let problem { throw .corrupt(problem) }
     }
 
     private func header() throws(ClientStoreError) -> (id: Int32, version: Int32) {

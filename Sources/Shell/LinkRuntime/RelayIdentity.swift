@@ -34,10 +34,14 @@ package struct RelayIdentity: Sendable {
         identity.map { Self.issue($0, nowSeconds, validSeconds) }
     }
 
-    /// Whether the certificate should be replaced: less than a third of its time is left.
+    /// Whether the certificate should be replaced: less than a third of its time is left, or a clock that was
+    /// ahead has made it and its time has not come yet.
     package func shouldRotate(nowSeconds: Int64) -> Bool {
-        let certificate = link.certificate
-        return certificate.notAfter - nowSeconds < (certificate.notAfter - certificate.notBefore) / 3
+        // A file of other making may hold any numbers; those before 1970 cannot overflow what follows.
+        let from = max(0, link.certificate.notBefore)
+        let until = max(0, link.certificate.notAfter)
+        let now = max(0, nowSeconds)
+        return now < from || until - now < (until - from) / 3
     }
 
     /// What a machine needs that only answers links: everything but the identity's secret.

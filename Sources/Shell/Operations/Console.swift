@@ -8,6 +8,21 @@ package enum Console {
         case error = 2
     }
 
+    /// What every program does first.
+    package static func begin() {
+        Posix.ignoreSIGPIPE()
+        Posix.holdStandardDescriptors()
+    }
+
+    /// Refuses to begin what so few descriptors would end in the middle. Units: open files of the process.
+    package static func requireDescriptors(_ needed: Int) throws(OperatorError) {
+        let limit = Posix.raiseDescriptorLimit(to: UInt64(needed))
+        guard limit < UInt64(needed) else { return }
+        throw OperatorError(
+            .inputOutput, "only \(limit) files may be open at once, and \(needed) are needed",
+            hint: "raise the limit, as with ulimit -n")
+    }
+
     /// Writes all of it; a closed or full stream is not worth dying for, so failures are reported as `false`.
     @discardableResult
     package static func write(_ text: String, to stream: Stream) -> Bool {

@@ -24,6 +24,12 @@ package enum TimeText {
         }
     }
 
+    /// How long ago something was. A time that no clock shows counts as now.
+    package static func age(since past: Int64, now: Int64) -> String {
+        let (seconds, overflow) = now.subtractingReportingOverflow(past)
+        return age(seconds: overflow ? 0 : seconds)
+    }
+
     /// Seconds from `30s`, `10m`, `2h` or `7d`; nil when it is none of these.
     package static func parseAge(_ text: String) -> Int64? {
         guard let unit = text.last, let count = digits(text.dropLast()) else { return nil }

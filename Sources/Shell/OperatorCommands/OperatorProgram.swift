@@ -7,13 +7,13 @@ internal import QRKit
 /// `antennactl`: one command from the command line, or many from standard input.
 package enum OperatorProgram {
     package static func main() -> Never {
+        Console.begin()
         let code = run(Array(CommandLine.arguments.dropFirst()))
         Posix.exit(Console.exitCode(after: code, program: "antennactl"))
     }
 
     /// Returns: the code to exit with.
     package static func run(_ arguments: [String]) -> Int32 {
-        Posix.ignoreSIGPIPE()
         let output = Output(json: CommandTable.wantsJSON(arguments))
         return run(arguments, output: output, input: { readLine(strippingNewline: true) }).rawValue
     }

@@ -3,7 +3,13 @@ internal import Operations
 
 /// What a person reads for each answer of the relay.
 package enum OperatorText {
+    /// Whatever is in an answer, also what a hand wrote into the relay's database, is harmless for a
+    /// terminal.
     package static func lines(_ result: ControlResult) -> [String] {
+        words(result).map { TerminalText.escaped($0) }
+    }
+
+    private static func words(_ result: ControlResult) -> [String] {
         switch result {
         case .status(let report): status(report)
         case .address(let report): [report.link]
@@ -63,7 +69,7 @@ package enum OperatorText {
         guard let reload = report.reload else { return [] }
         let time = TimeText.readable(seconds: reload.reloadedAt)
         if reload.ok { return ["last reload done at \(time) UTC"] }
-        return ["last reload failed: \(TerminalText.escaped(reload.problem ?? "")) (\(time) UTC)"]
+        return ["last reload failed: \(reload.problem ?? "") (\(time) UTC)"]
     }
 
     private static func reload(_ report: ReloadReport) -> [String] {
@@ -83,10 +89,10 @@ package enum OperatorText {
             })
         for row in report.channels {
             guard let rejection = row.rejection else { continue }
-            let reason = rejection.reason.isEmpty ? "" : ", reason: \(TerminalText.escaped(rejection.reason))"
+            let reason = rejection.reason.isEmpty ? "" : ", reason: \(rejection.reason)"
             lines.append(
                 "\(row.name): rejected \(TimeText.readable(seconds: rejection.rejectedAt)) UTC"
-                    + " by \(TerminalText.escaped(rejection.by))\(reason)")
+                    + " by \(rejection.by)\(reason)")
         }
         return lines
     }
@@ -139,7 +145,7 @@ package enum OperatorText {
     static func size(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         let units = ["KiB", "MiB", "GiB", "TiB"]
-        var tenths = bytes * 10 / 1024
+        var tenths = min(bytes, .max / 10) * 10 / 1024
         var unit = 0
         while tenths >= 10240, unit + 1 < units.count {
             tenths /= 1024

@@ -146,7 +146,7 @@ enum ChannelCommands {
     /// An invitation that nobody has answered gets older where everybody can see it.
     private static func waiting(_ relay: ChannelRelay) -> String? {
         guard relay.status == .new || relay.status == .invited else { return nil }
-        return "no answer for \(TimeText.age(seconds: Console.nowMilliseconds / 1000 - relay.since))"
+        return "no answer for \(TimeText.age(since: relay.since, now: Console.nowMilliseconds / 1000))"
     }
 
     static func link(_ session: Session, _ command: ParsedCommand) async throws -> ExitCode {

@@ -25,10 +25,15 @@ package enum OwnerProgram {
     }
 
     /// Runs the command line of this process and ends it.
-    package static func main() async -> Never {
-        Posix.ignoreSIGPIPE()
-        let code = await run(Array(CommandLine.arguments.dropFirst()))
-        Posix.exit(Console.exitCode(after: code, program: "antenna"))
+    ///
+    /// It is not asynchronous itself: the runtime would open descriptors before the first line.
+    package static func main() -> Never {
+        Console.begin()
+        Task.detached {
+            let code = await run(Array(CommandLine.arguments.dropFirst()))
+            Posix.exit(Console.exitCode(after: code, program: "antenna"))
+        }
+        while true { Clock.pause(milliseconds: -1) }
     }
 
     private static func report(_ error: any Error, _ output: Output) -> ExitCode {
@@ -49,7 +54,11 @@ package enum OwnerProgram {
 
     // MARK: Home and session
 
+    /// Descriptors for the standard streams, the home, the loop, and a link or two.
+    private static let descriptors = 32
+
     private static func run(_ command: ParsedCommand, _ output: Output) async throws -> ExitCode {
+        try Console.requireDescriptors(descriptors)
         let timeout = try timeout(command)
         guard let action = action(command.name) else {
             throw OperatorError(.internalDefect, "no action for ‘\(command.name)’")

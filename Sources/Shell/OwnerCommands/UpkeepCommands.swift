@@ -14,7 +14,8 @@ enum UpkeepCommands {
                 rows.map { row in
                     [
                         Present.name(row.channel), Present.shortID(row.messageID), row.relay, row.state,
-                        TimeText.age(seconds: now - row.queuedAt), String(row.attempts), row.lastError ?? "",
+                        TimeText.age(since: row.queuedAt, now: now), String(row.attempts),
+                        row.lastError ?? "",
                     ]
                 }))
         return .ok

@@ -67,6 +67,15 @@ final class DiskReader {
                 return LoopMessagePage(
                     segment: LogSegment(after: key.after, bytes: [], marks: []), head: key.after)
             }
+            if let first = page.damaged.first {
+                relay.log.error(
+                    "storage.damaged",
+                    [
+                        "channel": .text(key.channel.text), "first": .integer(first),
+                        "messages": .count(page.damaged.count),
+                        "hint": "readers are told of a gap; restore a backup",
+                    ])
+            }
             return LoopMessagePage(
                 segment: LogSegment(after: key.after, frames: page.frames), head: page.head)
         } catch {

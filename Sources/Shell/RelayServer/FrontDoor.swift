@@ -17,6 +17,8 @@ final class FrontDoor {
     private var nextLoop = 0
     private let readSettings: RelayServer.SettingsReader?
     private var watchdogTimer: LoopTimer?
+    private let keyClock: KeyClock
+    private var keyTimer: LoopTimer?
 
     init(
         loop: RelayLoop, plan: FrontDoorPlan, listening socket: consuming FileDescriptor,
@@ -28,6 +30,7 @@ final class FrontDoor {
         identity = plan.identity
         identityPath = plan.identityPath
         readSettings = plan.readSettings
+        keyClock = plan.keyClock
         control = try ControlServer(
             loop: loop.loop, mailbox: loop.mailbox, relay: relay,
             path: ControlPaths.socket(inState: relay.configuration.state),
@@ -46,6 +49,9 @@ final class FrontDoor {
             watchdogTimer = loop.loop.timer(afterMilliseconds: watchdog / 4, repeating: true) {
                 [unowned self] in self.giveSign(within: watchdog / 2)
             }
+        }
+        keyTimer = loop.loop.timer(afterMilliseconds: keyClock.checkMilliseconds, repeating: true) {
+            [unowned self] in self.renewKeyIfDue()
         }
         if plan.readSettings != nil { watchSignals(loop.loop, lifecycle) }
     }
@@ -84,6 +90,7 @@ final class FrontDoor {
         control = nil
         signals = []
         watchdogTimer = nil
+        keyTimer = nil
     }
 
     /// A sign of life for the service manager, while every thread that serves goes round.
@@ -144,9 +151,22 @@ final class FrontDoor {
 
     // MARK: Keys
 
+    /// A relay may run for longer than its certificate is good for, and its clock may have been put right
+    /// since the start.
+    private func renewKeyIfDue() {
+        if let fresh = RelayServer.fresh(identity, identityPath, relay.log, keyClock.nowSeconds()) {
+            use(fresh)
+        }
+    }
+
+    private func use(_ fresh: RelayIdentity) {
+        identity = fresh
+        for loop in loops { loop.post(.newLinkKey(fresh.link)) }
+    }
+
     /// A new static key with a certificate by the identity; the address stays. Links that are open go on.
     private func rotateKey() -> Result<KeyReport, ControlError> {
-        guard let fresh = identity.rotated(nowSeconds: Clock.nowSeconds()) else {
+        guard let fresh = identity.rotated(nowSeconds: keyClock.nowSeconds()) else {
             return .failure(ControlError(.internalError, "The identity's secret key is not on this machine."))
         }
         do throws(PosixError) {
@@ -156,11 +176,24 @@ final class FrontDoor {
             return .failure(
                 ControlError(.internalError, "The new key could not be written: \(error.reason)."))
         }
-        identity = fresh
-        for loop in loops { loop.post(.newLinkKey(fresh.link)) }
+        use(fresh)
         relay.log.notice("key.rotated")
         let certificate = fresh.link.certificate
         return .success(KeyReport(notBeforeAt: certificate.notBefore, notAfterAt: certificate.notAfter))
+    }
+}
+
+/// When the relay looks whether its link key is still good, and by which clock.
+package struct KeyClock: Sendable {
+    package var nowSeconds: @Sendable () -> Int64
+    package var checkMilliseconds: Int64
+
+    package init(
+        nowSeconds: @escaping @Sendable () -> Int64 = { Clock.nowSeconds() },
+        checkMilliseconds: Int64 = 60_000
+    ) {
+        self.nowSeconds = nowSeconds
+        self.checkMilliseconds = checkMilliseconds
     }
 }
 

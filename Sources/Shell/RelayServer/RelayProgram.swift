@@ -8,7 +8,7 @@ internal import RelayStore
 /// `antennad`: reads the settings, runs the relay until a signal comes, ends with an exit code.
 package enum RelayProgram {
     package static func main() -> Never {
-        Posix.ignoreSIGPIPE()
+        Console.begin()
         let code = run(Array(CommandLine.arguments.dropFirst()))
         Posix.exit(Console.exitCode(after: code, program: "antennad"))
     }

@@ -119,9 +119,11 @@ extension RelayServer {
     // MARK: The identity and the listening socket
 
     /// The keys of the relay, made at the first start.
-    static func loadIdentity(_ path: String, _ log: Log) throws(OperatorError) -> RelayIdentity {
+    static func loadIdentity(
+        _ path: String, _ log: Log, _ nowSeconds: Int64
+    ) throws(OperatorError) -> RelayIdentity {
         guard Posix.exists(path) else {
-            let fresh = RelayIdentity.create(nowSeconds: Clock.nowSeconds())
+            let fresh = RelayIdentity.create(nowSeconds: nowSeconds)
             try write(fresh, path)
             log.info("relay.created", ["identity": .text(path)])
             return fresh
@@ -140,20 +142,32 @@ extension RelayServer {
                 .databaseCorrupt, "\(path): \(error.description)",
                 hint: "restore the file; without it the address is lost")
         }
-        // A certificate that is about to end is replaced where that can be done here.
-        if identity.shouldRotate(nowSeconds: Clock.nowSeconds()),
-            let fresh = identity.rotated(nowSeconds: Clock.nowSeconds())
-        {
-            do throws(OperatorError) {
-                try write(fresh, path)
-                log.info("key.rotated")
-            } catch {
-                // It serves until the next start; a relay that does not start serves nobody.
-                log.error("key.not-written", ["reason": .text(error.message)])
-            }
-            return fresh
+        return fresh(identity, path, log, nowSeconds) ?? identity
+    }
+
+    /// A certificate that is about to end, or whose time has not come, is replaced where that can be done
+    /// here; nil where nothing is to be done, or nothing can be.
+    static func fresh(
+        _ identity: RelayIdentity, _ path: String, _ log: Log, _ nowSeconds: Int64
+    ) -> RelayIdentity? {
+        guard identity.shouldRotate(nowSeconds: nowSeconds) else { return nil }
+        guard let fresh = identity.rotated(nowSeconds: nowSeconds) else {
+            log.warning(
+                "key.ends",
+                [
+                    "until": .text(TimeText.readable(seconds: identity.link.certificate.notAfter)),
+                    "hint": "the identity's secret key is not on this machine: bring a new certificate",
+                ])
+            return nil
         }
-        return identity
+        do throws(OperatorError) {
+            try write(fresh, path)
+            log.info("key.rotated")
+        } catch {
+            // It serves until the next start; a relay that nobody can reach serves nobody.
+            log.error("key.not-written", ["reason": .text(error.message)])
+        }
+        return fresh
     }
 
     private static func write(_ identity: RelayIdentity, _ path: String) throws(OperatorError) {

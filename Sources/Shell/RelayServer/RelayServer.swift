@@ -31,12 +31,13 @@ package final class RelayServer: Sendable {
     /// Opens the state, starts the threads and listens.
     ///
     /// With `readSettings` the relay takes the signals of the process: TERM and INT stop it, HUP reads the
-    /// settings anew.
+    /// settings anew. `keyClock` is another one than the machine's in tests only.
     ///
     /// **Throws** what an operator can act on, each with its exit code.
-    package init(_ configuration: RelayConfiguration, log: Log, readSettings: SettingsReader? = nil)
-        throws(OperatorError)
-    {
+    package init(
+        _ configuration: RelayConfiguration, log: Log, readSettings: SettingsReader? = nil,
+        keyClock: KeyClock = KeyClock()
+    ) throws(OperatorError) {
         Posix.ignoreSIGPIPE()
         // A relay inside another program leaves that program's service manager alone.
         let service =
@@ -48,12 +49,13 @@ package final class RelayServer: Sendable {
         let lifecycle = Mailbox<LifecycleMessage>()
         self.lifecycle = lifecycle
 
+        try Console.requireDescriptors(RelayServer.descriptorsMin(loops: configuration.loops))
         // The store first: what cannot be opened is refused before anything is written or listened on.
         let authorityThread = RelayServer.startAuthority(configuration, authority, startup)
         try RelayServer.wait(startup)
         do throws(OperatorError) {
             let identityPath = configuration.state + "/relay.identity"
-            let identity = try RelayServer.loadIdentity(identityPath, log)
+            let identity = try RelayServer.loadIdentity(identityPath, log, keyClock.nowSeconds())
             let socket = try RelayServer.listen(configuration, mayInherit: readSettings != nil)
             guard let listening = Posix.localAddress(socket.raw), let key = PublicKey(raw: identity.publicKey)
             else {
@@ -88,7 +90,7 @@ package final class RelayServer: Sendable {
                 .openFrontDoor(
                     FrontDoorPlan(
                         loops: loops, socket: socket.release(), identity: identity,
-                        identityPath: identityPath,
+                        identityPath: identityPath, keyClock: keyClock,
                         readSettings: readSettings, startup: startup)))
             try RelayServer.wait(startup)
         } catch {
@@ -129,13 +131,13 @@ package final class RelayServer: Sendable {
     /// theirs.
     static func connectionsMax(_ configuration: RelayConfiguration) -> Int {
         let wanted = configuration.connectionsMax
-        let descriptors = Posix.raiseDescriptorLimit(to: UInt64(wanted + ownDescriptors))
-        let limit = Int(clamping: descriptors)
-        return max(1, min(wanted, limit - min(ownDescriptors, limit / 2)))
+        let own = max(256, descriptorsMin(loops: configuration.loops))
+        let limit = Int(clamping: Posix.raiseDescriptorLimit(to: UInt64(wanted + own)))
+        return max(1, min(wanted, limit - min(own, limit / 2)))
     }
 
-    /// Descriptors for files, wake-ups and the control socket.
-    private static let ownDescriptors = 256
+    /// Descriptors for files, wake-ups, the control socket and a few links.
+    private static func descriptorsMin(loops: Int) -> Int { 24 + 4 * loops }
 
     // MARK: Stopping
 
@@ -193,6 +195,7 @@ struct FrontDoorPlan: Sendable {
     let socket: Int32
     let identity: RelayIdentity
     let identityPath: String
+    let keyClock: KeyClock
     /// How to read the settings anew; nil leaves all signals alone.
     let readSettings: RelayServer.SettingsReader?
     let startup: Mailbox<StartupMessage>

@@ -33,6 +33,25 @@ enum DeliverFrame {
         return frame
     }
 
+    /// Whether these are the bytes of one whole DELIVER frame with that sequence.
+    static func isWhole(_ frame: [UInt8], sequence: Int64) -> Bool {
+        guard frame.count >= batchOffset else { return false }
+        var begin: [UInt8] = [type]
+        append(word16: frame.count - 3, to: &begin)
+        append(int64: sequence, to: &begin)
+        return frame[..<batchOffset] == begin[...]
+    }
+
+    /// The element in a frame; nil where the frame is not as `encode` makes it.
+    static func forward(in frame: [UInt8], sequence: Int64) -> ForwardElement? {
+        let start = batchOffset + 4
+        guard frame.count > start, let forward = try? ForwardElement(Array(frame[start...])),
+            forward.bytes.count <= Limits.batchElementMax,
+            encode(sequence: sequence, forward: forward.bytes) == frame
+        else { return nil }
+        return forward
+    }
+
     static func append(word16 value: Int, to bytes: inout [UInt8]) {
         bytes.append(UInt8(truncatingIfNeeded: value >> 8))
         bytes.append(UInt8(truncatingIfNeeded: value))

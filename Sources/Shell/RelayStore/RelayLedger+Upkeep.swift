@@ -58,27 +58,14 @@ extension RelayLedger {
         }
     }
 
-    /// Checks the structure of the database, and that its counters are what they count.
+    /// Checks the structure of the database, and what must hold between its rows.
     ///
     /// Shape: one line a fault, empty when it is sound.
     package func check() throws(RelayStoreError) -> [String] {
         try storing(database.path) {
             let faults = try database.quickCheck()
             guard faults.isEmpty else { return faults }
-            return try database.query(
-                """
-                SELECT name FROM channels WHERE
-                    log_count <> (SELECT count(*) FROM log WHERE log.channel = channels.channel)
-                    OR log_bytes <> (
-                        SELECT coalesce(sum(length(frame)), 0) FROM log WHERE log.channel = channels.channel)
-                    OR member_count <> (
-                        SELECT count(*) FROM members
-                        WHERE members.channel = channels.channel AND status = 'connected')
-                    OR EXISTS (
-                        SELECT 1 FROM log WHERE log.channel = channels.channel
-                        AND (sequence < log_first OR sequence > log_head))
-                """
-            ) { "the counters of channel \($0.text(0)) are wrong" }
+            return try StoreAudit.problem(database, everyRow: true).map { [$0] } ?? []
         }
     }
 }

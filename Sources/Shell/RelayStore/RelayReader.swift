@@ -36,6 +36,8 @@ package final class RelayReader {
         package var through: Int64
         /// The log's head when the page was read.
         package var head: Int64
+        /// Entries that are no frames any more; readers are told of a gap in their place.
+        package var damaged: [Int64] = []
     }
 
     /// Reads what follows a position, up to `maxBytes` of frames but at least one entry.
@@ -75,6 +77,11 @@ package final class RelayReader {
         ) { row in
             let sequence = row.int64(0)
             let frame = row.blob(1)
+            // A damaged row must not keep readers from what comes after it: it is gone as an erased one is.
+            guard DeliverFrame.isWhole(frame, sequence: sequence) else {
+                page.damaged.append(sequence)
+                return .next
+            }
             if !page.frames.isEmpty, page.frames.count + frame.count > maxBytes {
                 isWhole = false
                 return .stop
@@ -162,9 +169,10 @@ package final class RelayReader {
                 page.more = true
                 return .stop
             }
-            let frame = row.blob(1)
+            let (sequence, frame) = (row.int64(0), row.blob(1))
+            guard DeliverFrame.isWhole(frame, sequence: sequence) else { return .next }
             size += frame.count
-            page.messages.append((row.int64(0), Array(frame[min(DeliverFrame.batchOffset, frame.count)...])))
+            page.messages.append((sequence, Array(frame[DeliverFrame.batchOffset...])))
             return .next
         }
         if !isForward { page.messages.reverse() }
@@ -189,11 +197,9 @@ package final class RelayReader {
             _ = try Backup(from: database, to: copy).step()
             try copy.setPragma("journal_mode", to: "DELETE")
             try LogEpoch.markCopy(copy)
-            let faults = try copy.quickCheck()
+            let problem = try StoreAudit.wholeProblem(copy)
             copy.close()
-            guard faults.isEmpty else {
-                throw RelayStoreError.corrupt(path: database.path, reason: faults.joined(separator: "; "))
-            }
+            if let problem { throw RelayStoreError.corrupt(path: database.path, reason: problem) }
             try Posix.rename(unfinished, to: path)
             try Posix.syncDirectory(of: path)
         }

@@ -70,11 +70,10 @@ package enum Restore {
         let copy = try Database(path: path, mode: .readWrite)
         _ = try Backup(from: source, to: copy).step()
         source.close()
-        let faults = try copy.quickCheck()
-        guard faults.isEmpty else {
+        if let problem = try StoreAudit.wholeProblem(copy) {
             copy.close()
             try Posix.removeFile(path)
-            throw RelayStoreError.corrupt(path: backup, reason: faults.joined(separator: "; "))
+            throw RelayStoreError.corrupt(path: backup, reason: problem)
         }
         var kept = 0
         try copy.transaction {

@@ -126,7 +126,8 @@ package final class StateDirectory {
 
     /// Refuses a damaged database before anything is opened for writing: what is torn stays as it is.
     ///
-    /// Cost: one look at each page, up to `examinedBytesMax`; in a larger one at the first pages alone.
+    /// Cost: one look at each page and row, up to `examinedBytesMax`; in a larger one at the first pages and
+    /// the channels alone.
     private func examine() throws {
         let hasLog = (Posix.status(databasePath + "-wal")?.size ?? 0) > 0
         let size = Posix.status(databasePath)?.size ?? 0
@@ -138,14 +139,19 @@ package final class StateDirectory {
         let database = try Database(path: databasePath, mode: hasLog ? .readOnly : .asItLies)
         defer { database.close() }
         _ = try database.schemaDump()
-        guard size <= StateDirectory.examinedBytesMax else { return }
-        let faults = try database.quickCheck()
+        let isSmall = size <= StateDirectory.examinedBytesMax
+        let faults = isSmall ? try database.quickCheck() : []
         guard faults.isEmpty else {
             throw RelayStoreError.corrupt(path: databasePath, reason: faults[0])
         }
+        // The rows of an older schema are looked at once they are taken over.
+        guard try database.userVersion == Schema.latest else { return }
+        if let problem = try StoreAudit.problem(database, everyRow: isSmall) {
+            throw RelayStoreError.corrupt(path: databasePath, reason: problem)
+        }
     }
 
-    /// A second of a slow disk. Beyond it damage is found by who reads the page, and by every backup.
+    /// A second or two of a slow disk. Beyond it damage is found by who reads the page, and by every backup.
     private static let examinedBytesMax: Int64 = 256 << 20
 
     /// Makes the database under another name first: a half-made one is never taken for a relay's.

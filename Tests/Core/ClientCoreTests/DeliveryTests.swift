@@ -82,6 +82,23 @@ struct OutboxTests {
         #expect(entry.lastError == "closed")
     }
 
+    @Test("a clock that was put back keeps nothing waiting")
+    func clockPutBack() {
+        var entry = OutboxEntry()
+        let day: Int64 = 86_400_000
+        // No pause is none by any clock.
+        entry.interrupted(reason: "closed", backoffMilliseconds: 0, nowMilliseconds: 400 * day)
+        #expect(entry.isDue(nowMilliseconds: 1))
+        entry.interrupted(reason: "closed", backoffMilliseconds: 500, nowMilliseconds: 400 * day)
+        #expect(!entry.isDue(nowMilliseconds: 399 * day))
+        // Longer than any pause, or before it was written.
+        #expect(entry.isDue(nowMilliseconds: 398 * day))
+        #expect(entry.isDue(queuedAtSeconds: 400 * 86_400, nowMilliseconds: 399 * day + 86_000_000))
+        for wrong in [Int64.min, .max] {
+            #expect(OutboxEntry(nextTryMilliseconds: wrong).isDue(nowMilliseconds: 400 * day))
+        }
+    }
+
     @Test("a refusal for good is final")
     func refused() {
         var entry = OutboxEntry()

@@ -4,13 +4,14 @@ import SQLiteKit
 import Testing
 
 extension TestRelay {
-    /// Changes what the stopped relay has stored, as a dishonest operator could, and starts it again.
+    /// Starts the relay anew and changes what it has stored, as a dishonest operator could who knows that it
+    /// looks at its rows when it starts.
     func tamper(_ change: (Database) throws -> Void) throws {
         stop()
+        try start()
         let database = try Database(path: directory + "/state/relay.db", mode: .readWrite)
         try change(database)
         database.close()
-        try start()
     }
 
     /// The port that stands in the name readers know this relay by.

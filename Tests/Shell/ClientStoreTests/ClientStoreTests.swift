@@ -120,6 +120,44 @@ struct HomeTests {
         }
     }
 
+    @Test(
+        "a row that cannot be is told as damage, in words",
+        arguments: [
+            "UPDATE profile SET display_name = ''",
+            "UPDATE profile SET display_name = replace(hex(zeroblob(200)), '0', 'x')",
+            "UPDATE relay SET identity = x''", "UPDATE relay SET name = ''",
+            "UPDATE channel SET channel_id = x'07'", "UPDATE channel SET member_id = x''",
+            "UPDATE channel SET member_id = zeroblob(256)", "UPDATE channel SET state = 'gone'",
+            "UPDATE channel SET record_version = -1", "UPDATE channel SET member_secret = x''",
+            "UPDATE channel SET local_name = ''", "UPDATE channel SET role = ''",
+            "UPDATE channel SET member_name = hex(zeroblob(200))",
+            "UPDATE channel_relay SET identity = x'0102'", "UPDATE channel_relay SET member_id = x''",
+            "UPDATE channel_relay SET relay_key = x'00'", "UPDATE channel_relay SET joined = 7",
+            "UPDATE channel_relay SET name = ''", "UPDATE channel_relay SET stored_version = -1",
+            "UPDATE log_cursor SET position = -1", "UPDATE log_cursor SET epoch = zeroblob(300)",
+        ])
+    func rowsThatCannotBe(change: String) throws {
+        let home = try TemporaryHome()
+        let store = try home.open()
+        try store.setProfileName("alice")
+        _ = try store.addRelay(
+            StoredRelay(name: "r", address: "https://127.0.0.1/r#x", identity: bytes(1), addedAt: 1))
+        let relay = try store.makeRelay(try store.makeChannel(), 2)
+        try store.setCursor(DeliveryCursor(epoch: bytes(1, 8), position: 4), of: relay.id)
+        store.close()
+        let again = try home.open()
+        again.close()
+        let database = try Database(path: home.path + "/client.db", mode: .readWrite)
+        try database.setPragma("ignore_check_constraints", to: 1)
+        try #require(try database.run(change) > 0)
+        database.close()
+        #expect {
+            _ = try home.open()
+        } throws: { error in
+            if case ClientStoreError.corrupt = error { true } else { false }
+        }
+    }
+
     @Test("a home below something that is no directory cannot be created")
     func notWritable() throws {
         let home = try TemporaryHome()

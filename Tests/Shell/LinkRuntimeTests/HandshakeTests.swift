@@ -297,6 +297,32 @@ import Testing
         #expect(identity.shouldRotate(nowSeconds: 201 * 86400))
     }
 
+    @Test func `a certificate whose time has not come is replaced: a clock that was ahead made it`() {
+        let identity = RelayIdentity.create(nowSeconds: 4_000_000_000)
+        #expect(identity.shouldRotate(nowSeconds: 1_800_000_000))
+        #expect(!identity.shouldRotate(nowSeconds: 4_000_000_000))
+        // Clocks differ by some minutes.
+        #expect(!identity.shouldRotate(nowSeconds: 4_000_000_000 - 1800))
+    }
+
+    @Test(arguments: [
+        (Int64.min, Int64.max, false), (.min, .min + 1, true), (.max - 1, .max, true), (-5, 5, true),
+    ]) func `impossible times in a certificate are only numbers`(from: Int64, until: Int64, ends: Bool) throws
+    {
+        let keys = X25519.generate()
+        let pair = Ed25519.KeyPair.generate()
+        let certificate = LinkCertificate(
+            identity: pair, staticKey: keys.publicKey, notBefore: from, notAfter: until)
+        let file = """
+            antenna relay identity 1
+            static-secret \(Base64URL.encode(keys.secretKey.copied(), padded: false))
+            certificate \(Base64URL.encode(certificate.bytes, padded: false))
+            """
+        let identity = try RelayIdentity.decode(Array(file.utf8))
+        for now in [0, 1_800_000_000, Int64.min, .max] { _ = identity.shouldRotate(nowSeconds: now) }
+        #expect(identity.shouldRotate(nowSeconds: 1_800_000_000) == ends)
+    }
+
     @Test func `files that are wrong are refused and say how`() {
         let good = String(decoding: RelayIdentity.create(nowSeconds: 0).encode(), as: UTF8.self)
         let other = String(decoding: RelayIdentity.create(nowSeconds: 0).encode(), as: UTF8.self)

@@ -1,9 +1,12 @@
 import ChannelWire
+import ControlWire
 import LinkRuntime
 import Operations
+import OperatorCommands
 import PosixKit
 import RelayServer
 import SodiumCrypto
+import Synchronization
 import Testing
 
 @Suite("A relay's operator")
@@ -160,6 +163,38 @@ struct LifecycleTests {
         let after = try channel.attachOwner(relay, net)
         #expect(try after.publish(1, channel.owner.post(channel.id, "new here")) == [.stored(2)])
         #expect(relay.server.address == address)
+    }
+
+    @Test("gets nothing on the terminal that a terminal obeys, whatever the database holds")
+    func harmless() {
+        let name = "#\u{1B}]0;title\u{07}\u{202E}news"
+        for result in [
+            ControlResult.forget(ChannelReport(id: "", channel: name)),
+            .accept(ChannelReport(id: "", channel: name)), .reject(ChannelReport(id: "", channel: name)),
+        ] {
+            let text = OperatorText.lines(result).joined()
+            #expect(!text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
+            #expect(text.contains("news"))
+        }
+    }
+
+    @Test("makes a new link key by itself when its clock was put right, and when the old one is about to end")
+    func renewal() throws {
+        let time = Atomic<Int64>(Clock.nowSeconds() + 300 * 86_400)
+        // The clock is ahead at the first start.
+        let relay = try TestRelay(
+            keyClock: KeyClock(nowSeconds: { time.load(ordering: .relaxed) }, checkMilliseconds: 5))
+        let net = try TestNet()
+        #expect(try net.connect(relay).opened().closed == .handshakeFailed(.certificate(.tooEarly)))
+        time.store(Clock.nowSeconds(), ordering: .relaxed)
+        try net.wait("a key for now") { relay.lines.text.contains("key.rotated") }
+        let channel = TestChannel()
+        try channel.serve(relay, net)
+        let file = Posix.directory(of: relay.socket) + "/relay.identity"
+        let before = try Posix.readFile(file)
+        time.store(Clock.nowSeconds() + 250 * 86_400, ordering: .relaxed)
+        try net.wait("a key for later") { relay.lines.text.split(separator: "key.rotated").count > 2 }
+        #expect(try Posix.readFile(file) != before)
     }
 
     private func inner(_ element: [UInt8]) throws -> [UInt8] {

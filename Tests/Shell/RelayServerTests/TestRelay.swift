@@ -13,14 +13,14 @@ final class TestRelay {
     private var configuration: RelayConfiguration
     let lines = LogLines()
 
-    init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+    init(keyClock: KeyClock = KeyClock(), _ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
         directory = try Posix.makeTemporaryDirectory(prefix: "antenna-relay-")
         configuration = RelayConfiguration(state: directory + "/state")
         configuration.listen = .loopback(port: 0)
         configuration.drainSeconds = 0
         change(&configuration)
         stopping = nil
-        server = try TestRelay.start(configuration, lines)
+        server = try TestRelay.start(configuration, lines, keyClock)
     }
 
     deinit {
@@ -28,12 +28,14 @@ final class TestRelay {
         Posix.removeTree(directory)
     }
 
-    private static func start(_ configuration: RelayConfiguration, _ lines: LogLines) throws -> RelayServer {
+    private static func start(
+        _ configuration: RelayConfiguration, _ lines: LogLines, _ keyClock: KeyClock = KeyClock()
+    ) throws -> RelayServer {
         let log = Log(
             format: .text, minimum: .debug, underJournal: true, colour: false,
             repetition: Log.Repetition(burst: 1000), now: { Console.nowMilliseconds }, sink: { lines.add($0) }
         )
-        return try RelayServer(configuration, log: log)
+        return try RelayServer(configuration, log: log, keyClock: keyClock)
     }
 
     private var stopping: PosixThread?

@@ -13,6 +13,7 @@ final class Machine {
 
     static func start(seed: UInt64) {
         machine_seed(seed)
+        unsafe skew = 0
         machine_forget_all()
         machine_set_fuse(-1)
         machine_disk_party(0)
@@ -27,8 +28,18 @@ final class Machine {
     /// The wall clock at the beginning. Units: seconds since 1970.
     static let wallStart: Int64 = 1_790_000_000
 
-    static func setTime(_ milliseconds: Int64, skew: Int64 = 0) {
-        machine_set_time(milliseconds, wallStart + skew)
+    /// How far the wall clock was put forth since the beginning. Units: seconds.
+    nonisolated(unsafe) private static var skew: Int64 = 0
+    nonisolated(unsafe) private static var now: Int64 = 0
+
+    static func setTime(_ milliseconds: Int64) {
+        unsafe now = milliseconds
+        unsafe machine_set_time(milliseconds, wallStart + skew)
+    }
+
+    static func stepWallClock(_ seconds: Int64) {
+        unsafe skew += seconds
+        unsafe setTime(now)
     }
 
     // MARK: The disk

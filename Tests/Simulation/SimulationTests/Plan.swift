@@ -33,6 +33,8 @@ enum Step {
     case crashRelay(relay: Int, afterOperations: Int?, silently: Bool, downFor: Int64)
     case crashClient(client: Int, afterOperations: Int?, silently: Bool, downFor: Int64)
     case slowDisk(relay: Int, milliseconds: Int64)
+    /// Everybody's wall clock is put forth or back; only the scenarios have it.
+    case stepClock(seconds: Int64)
 }
 
 /// Who takes part in one run, and what happens to them.

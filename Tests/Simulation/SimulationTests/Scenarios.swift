@@ -29,6 +29,38 @@ enum Scenarios {
                         Planned(at: 10_000, step: .publish(bytes: 40, copies: 2)),
                     ])
             ),
+            (
+                "the wall clock goes back while a relay claims that messages were deleted",
+                lying(
+                    .claimsDeletion,
+                    Plan(
+                        seed: 3,
+                        steps: [
+                            Planned(at: 1_000, step: .join(reader: 0)),
+                            Planned(at: 5_000, step: .publish(bytes: 40, copies: 8)),
+                            Planned(at: 6_500, step: .stepClock(seconds: -3_000)),
+                        ]))
+            ),
+            (
+                "the wall clock goes back by most of an hour while a message waits for a relay",
+                Plan(
+                    seed: 4,
+                    steps: [
+                        Planned(at: 1_000, step: .join(reader: 0)),
+                        Planned(
+                            at: 2_000, step: .block(client: 0, relay: 0, refused: true, milliseconds: 3_000)),
+                        Planned(at: 2_100, step: .cut(client: 0, relay: 0)),
+                        Planned(at: 2_500, step: .publish(bytes: 40, copies: 1)),
+                        Planned(
+                            at: 3_000,
+                            step: .stall(
+                                client: 0, relay: 0, toRelay: true, toClient: true, milliseconds: 500)),
+                        Planned(at: 3_500, step: .stepClock(seconds: -3_000)),
+                        Planned(at: 9_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 9_010, step: .cut(client: 0, relay: 0)),
+                        Planned(at: 9_020, step: .stepClock(seconds: -600)),
+                    ])
+            ),
         ]
         // The power may go at any write or sync.
         + (0..<16).map { operations in
@@ -84,4 +116,10 @@ enum Scenarios {
                     ])
             )
         }
+
+    private static func lying(_ lie: Lie, _ plan: Plan) -> Plan {
+        var plan = plan
+        plan.liar = (1, lie)
+        return plan
+    }
 }

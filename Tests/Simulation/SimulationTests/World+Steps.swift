@@ -73,6 +73,7 @@ extension World {
         case .crashClient(let client, let operations, let silently, let downFor):
             guard clients[client].isUp else { return }
             crash(clients[client].party, after: operations, Crash(silently: silently, downFor: downFor))
+        case .stepClock(let seconds): Machine.stepWallClock(seconds)
         case .slowDisk(let relay, let milliseconds):
             workers[.authority(relay)].busyUntil = time.now + milliseconds
             workers[.reader(relay)].busyUntil = time.now + milliseconds / 2

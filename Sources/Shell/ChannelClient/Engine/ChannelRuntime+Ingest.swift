@@ -149,7 +149,7 @@ extension ChannelRuntime {
                 CopyComparison.Key(author: author, message: admitted.messageID.bytes), relay: relay,
                 sequence: sequence, digest: digest,
                 isProof: provesItself(admitted.signature.rawValue),
-                amends: admitted.event.params.target?.bytes, nowMilliseconds: engine.nowMilliseconds)
+                amends: admitted.event.params.target?.bytes, nowMilliseconds: engine.steadyMilliseconds)
             if let finding { effects.append(.finding(finding)) }
             scheduleWithheldCheck()
         }

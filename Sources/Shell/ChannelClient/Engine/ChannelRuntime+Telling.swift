@@ -137,7 +137,7 @@ extension ChannelRuntime {
         withheldTimer = engine.loop.timer(afterMilliseconds: grace + 1) { [weak self] in
             guard let self else { return }
             self.withheldTimer = nil
-            for finding in self.comparison.overdue(nowMilliseconds: self.engine.nowMilliseconds) {
+            for finding in self.comparison.overdue(nowMilliseconds: self.engine.steadyMilliseconds) {
                 let found = self.engine.background { try self.disagreement(finding) } ?? nil
                 if let found { self.report(found) }
             }
@@ -163,7 +163,7 @@ extension ChannelRuntime {
             _ = comparison.delivered(
                 CopyComparison.Key(author: copy.author, message: copy.messageID), relay: name,
                 sequence: copy.sequence, digest: copy.digest, isProof: provesItself(copy.signature),
-                amends: copy.target, nowMilliseconds: copy.arrivedAt)
+                amends: copy.target, nowMilliseconds: engine.steadyMilliseconds)
         }
         // A relay that explained a hole in an earlier run is not asked about it again.
         for detail in try engine.attempt({ try engine.store.journal(of: id, kind: "gap", limit: 1000) }) {

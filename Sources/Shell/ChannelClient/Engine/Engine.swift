@@ -97,6 +97,8 @@ final class Engine {
 
     var nowSeconds: Int64 { Clock.nowSeconds() }
     var nowMilliseconds: Int64 { Clock.nowMilliseconds() }
+    /// Of the clock that never steps: whether somebody was too slow is not for a wall clock to say.
+    var steadyMilliseconds: Int64 { loop.nowMonotonicMilliseconds }
 
     /// Within how long connections begin that nobody waits for; see `Options.connectionSpread`.
     var spreadMilliseconds: Int64 {

@@ -332,7 +332,9 @@ final class MemberSession: RelayConnectionUser {
     // MARK: Publishing
 
     /// Sends what waits in the outbox, in order, as much at once as the link takes.
-    func pump() {
+    ///
+    /// `overdue`: an event that need not wait any more.
+    func pump(overdue: Int64? = nil) {
         guard state == .attached, let link = connection.link else { return }
         let rows =
             engine.background { try engine.store.pendingRows(relay: relayID, limit: Self.publishingMax * 2) }
@@ -343,11 +345,13 @@ final class MemberSession: RelayConnectionUser {
             guard publishing.count < Self.publishingMax, link.queuedBytes < Self.queuedBytesMax else {
                 return
             }
-            guard row.entry.isDue(nowMilliseconds: now) else {
+            guard row.event == overdue || row.entry.isDue(queuedAtSeconds: row.queuedAt, nowMilliseconds: now)
+            else {
                 // Order matters: an edit must not overtake its message.
                 pumpTimer = engine.loop.timer(afterMilliseconds: max(1, row.entry.nextTryMilliseconds - now))
                 {
-                    [weak self] in self?.pump()
+                    // Its pause is over, whatever has become of the wall clock meanwhile.
+                    [weak self, event = row.event] in self?.pump(overdue: event)
                 }
                 return
             }
