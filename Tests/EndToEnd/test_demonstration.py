@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import ROOT, WAIT
+from harness import ROOT, WAIT, until
 
 ENVIRONMENT = {**os.environ, "ANTENNA_CONFIGURATION": "debug"}
 
@@ -83,3 +83,41 @@ def test_ctrl_c_ends_it_cleanly(number):
     out, err = process.communicate(timeout=WAIT)
     assert process.returncode == 0, (out, err)
     assert "1 published" in out
+
+
+def group(number):
+    """The processes of a process group."""
+    found = []
+    for folder in pathlib.Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[2]) == number and fields[0] != "Z":
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_a_long_build_is_seen_to_go_on_and_leaves_nothing_when_it_is_stopped(world, terminal):
+    (world.path / "swift").write_text("#!/bin/sh\necho '[7/9] Compiling'\nexec /bin/sleep 60\n")
+    # A second of the script is a moment here.
+    (world.path / "sleep").write_text("#!/bin/sh\nexec /bin/sleep 0.01\n")
+    for name in ("swift", "sleep"):
+        (world.path / name).chmod(0o755)
+    if terminal:
+        reading, writing = os.openpty()
+    else:
+        reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [ROOT / "scripts/run"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writing,
+        env={**ENVIRONMENT, "PATH": f"{world.path}:{ENVIRONMENT['PATH']}"}, start_new_session=True)
+    os.close(writing)
+    seen, wanted = "", "building, 0 s (a few" if terminal else " s: [7/9] Compiling"
+    while wanted not in seen:
+        seen += os.read(reading, 4096).decode()
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(WAIT)
+    until(lambda: not group(process.pid), what="the end of all that was started")
+    os.close(reading)
