@@ -74,3 +74,9 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(world):
     failed = relay.ctl("backup", world.path / "none" / "backup.db", "--json", code=74)
     assert failed.error["name"] == "input-output"
     assert relay.ctl("status").code == 0
+
+
+def test_a_backup_that_cannot_be_written_is_named_as_it_was_asked_for(world):
+    relay = world.relay("home")
+    failed = relay.ctl("backup", world.path / "nowhere" / "b.db", code=74)
+    assert f"{world.path}/nowhere/b.db" in failed.err and ".new-" not in failed.err and "No such file" in failed.err

@@ -78,6 +78,35 @@ def test_a_file_that_is_gone_changes_nothing(place):
     assert place.relay.ctl("status", "--json").json["name"] == "home"
 
 
+def test_a_file_that_was_not_there_at_the_start_is_found(world):
+    relay = world.relay("home")
+    assert relay.ctl("reload").out == "nothing has changed; no settings file was found\n"
+    place = world.path / ".config" / "antenna"
+    place.mkdir(parents=True)
+    file = place / "antennad.conf"
+    file.write_text(GOOD)
+    answer = relay.ctl("reload", "--json").json
+    assert answer == {"changed": ["[relay] name", "[limits] channels"], "needRestart": [], "file": str(file)}
+    assert relay.ctl("reload").out == f"nothing has changed; read {file}\n"
+    # From now on it is the relay's file: that it is gone is a mistake.
+    file.unlink()
+    assert str(file) in relay.ctl("reload", "--json", code=78).error["message"]
+    assert relay.ctl("status", "--json").json["name"] == "home"
+
+
+def test_a_setting_that_is_misspelt_in_the_environment_is_no_setting(world):
+    for words in (["--check-config"], ["--state", world.path / "state"]):
+        found = run([BIN / "antennad", *words], env=environment(world.path, ANTENNA_LIMITS__LOG_MESAGES="7"))
+        assert found.code == 78 and found.err == (
+            "antennad: there is no setting $ANTENNA_LIMITS__LOG_MESAGES (did you mean $ANTENNA_LIMITS__LOG_MESSAGES?)\n")
+
+
+def test_what_is_shown_to_be_in_force_includes_what_a_default_stands_for(world):
+    shown = run([BIN / "antennad", "config", "show", "--json"], env=environment(world.path)).json
+    state = next(row for row in shown if (row["section"], row["key"]) == ("relay", "state"))
+    assert (state["value"], state["origin"]) == (f"{world.path}/.local/state/antenna/relay", "default")
+
+
 @pytest.mark.parametrize("words", [["--check-config"], ["config", "check"]], ids=" ".join)
 @pytest.mark.parametrize("text, line, names", [
     ("[relay]\n\nlisen = x\n", 3, "‘listen’"),
@@ -109,6 +138,9 @@ def test_a_check_says_where_it_looked(world):
     assert found["file"] == str(place / "antennad.conf")
     assert [row["path"] for row in found["searched"]] == [
         None, None, str(place / "antennad.conf"), "/etc/antenna/antennad.conf"]
+    shown = [line.rstrip().split("  ") for line in run([BIN / "antennad", "--check-config"], env=env).out.splitlines()]
+    assert [words[-1].strip() for words in shown[1:4]] == ["not given", "not given", "read"]
+    assert shown[4][-1].strip() in ("not there", "not read: the one above counts")
     other = world.path / "other.conf"
     other.write_text("")
     found = run([BIN / "antennad", "--check-config", "--json"], env={**env, "ANTENNA_CONFIG": str(other)}).json

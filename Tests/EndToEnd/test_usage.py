@@ -179,3 +179,13 @@ def test_who_has_read_enough_of_an_answer_does_not_make_it_fail(world):
                           stderr=subprocess.PIPE, text=True, timeout=30, env=alice.env)
     os.close(writing)
     assert done.returncode == 0 and done.stderr == "", done
+
+
+def test_the_versions_of_both_programs_are_told(place):
+    told = place.relay.ctl("version", "--json").json
+    assert told["antennactl"] == told["antenna"] and told["libevent"] and told["sqlite"]
+
+
+def test_a_command_may_be_written_as_the_hints_write_it(place):
+    left = place.relay.ctl("/group", "allow", "#news", "--json", code=1)
+    assert "is not rejected" in left.error["message"]

@@ -333,10 +333,13 @@ package struct ReloadReport: Codable, Sendable, Equatable {
     package var changed: [String]
     /// The settings whose new value waits for a restart.
     package var needRestart: [String]
+    /// The file that was read; nil: there is none, or the relay is older than this.
+    package var file: String?
 
-    package init(changed: [String], needRestart: [String]) {
+    package init(changed: [String], needRestart: [String], file: String?) {
         self.changed = changed
         self.needRestart = needRestart
+        self.file = file
     }
 }
 

@@ -44,7 +44,7 @@ extension Posix {
         // A file of this name can only be left over from a process of our number that died in here.
         _ = unsafe Glibc.unlink(temporary)
         let raw = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard raw >= 0 else { throw PosixError.last("open \(temporary)") }
+        guard raw >= 0 else { throw PosixError.last("create \(path)") }
         let file = FileDescriptor(owning: raw)
         do throws(PosixError) {
             try writeAll(file.raw, bytes, path)

@@ -63,6 +63,17 @@ extension Posix {
         return unsafe String(cString: value)
     }
 
+    /// The names of all environment variables.
+    package static var environmentNames: [String] {
+        var names: [String] = []
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            names.append(String(unsafe String(cString: entry).prefix { $0 != "=" }))
+            unsafe next += 1
+        }
+        return names
+    }
+
     package static func isTerminal(_ raw: Int32) -> Bool { isatty(raw) == 1 }
 
     /// Columns of the terminal; nil when `raw` is none.

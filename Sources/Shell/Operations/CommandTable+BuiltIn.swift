@@ -1,18 +1,24 @@
 // Commands that every program has: what its table says, for shells and for man.
 extension CommandTable {
-    static let builtIn = [
-        CommandSpec(
-            "completions", "Print what makes a shell complete the words of this program",
-            arguments: [ArgumentSpec("SHELL", "bash, zsh or fish")],
-            examples: ["source <(antenna completions bash)", "antennactl completions zsh > _antennactl"]),
-        CommandSpec(
-            "manual", "Print the manual page of this program",
-            arguments: [ArgumentSpec("SECTION", "the number of its section: 1 to 8")],
-            examples: ["antenna manual 1 | man -l -"], hidden: true),
-    ]
+    static func builtIn(_ program: String) -> [CommandSpec] {
+        [
+            CommandSpec(
+                "completions", "Print what makes a shell complete the words of this program",
+                arguments: [ArgumentSpec("SHELL", "bash, zsh or fish")],
+                examples: [
+                    "source <(\(program) completions bash)", "\(program) completions zsh > _\(program)",
+                ]),
+            CommandSpec(
+                "manual", "Print the manual page of this program",
+                arguments: [ArgumentSpec("SECTION", "the number of its section: 1 to 8")],
+                examples: ["\(program) manual 8 | man -l -"], hidden: true),
+        ]
+    }
 
     /// Whether every program has this command, and carries it out from its table alone.
-    package static func isBuiltIn(_ name: String) -> Bool { builtIn.contains { $0.name == name } }
+    package static func isBuiltIn(_ name: String) -> Bool {
+        builtIn("").contains { $0.name == name }
+    }
 
     /// The text that one of these commands prints; nil for any other command.
     func builtIn(_ command: ParsedCommand) throws(OperatorError) -> String? {

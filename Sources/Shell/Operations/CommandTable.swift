@@ -23,7 +23,7 @@ package struct CommandTable: Sendable {
                 OptionSpec("help", short: "h", "show this help, or that of a command"),
                 OptionSpec("version", "show the version"),
             ]
-        self.commands = commands + CommandTable.builtIn
+        self.commands = commands + CommandTable.builtIn(program)
         self.fallback = fallback
         self.notes = notes
     }

@@ -149,6 +149,24 @@ package struct Configuration: Sendable {
 
     // MARK: Checking
 
+    /// **Throws** bad-configuration for the first name of the shape `ANTENNA_SECTION__KEY` that stands for no
+    /// option.
+    package static func refuseUnknown(
+        _ options: [ConfigurationOption], among names: [String]
+    ) throws(OperatorError) {
+        let known = options.map(\.environmentName)
+        let unknown = names.filter { name in
+            name.hasPrefix("ANTENNA_") && name.dropFirst("ANTENNA_".count).contains("__")
+                && !known.contains(name)
+        }
+        guard let name = unknown.min() else { return }
+        throw OperatorError(
+            .badConfiguration,
+            "there is no setting $\(TerminalText.escaped(TerminalText.cut(name, bytesMax: 64)))",
+            hint: NearestMatch.find(name, in: known).map { "did you mean $\($0)?" }
+                ?? "antennad config show lists the settings")
+    }
+
     private static func option(
         for entry: FileEntry, _ options: [ConfigurationOption], _ path: String
     ) throws(OperatorError) -> ConfigurationOption {

@@ -28,7 +28,7 @@ package enum OperatorProgram {
 
     static func runOne(_ arguments: [String], output: Output) -> ExitCode {
         do throws(OperatorError) {
-            switch try OperatorTable.table.parse(arguments) {
+            switch try OperatorTable.table.parse(OperatorSession.withoutSlash(arguments)) {
             case .help(let text): output.text(text)
             case .version:
                 output.answer(
@@ -50,6 +50,14 @@ package enum OperatorProgram {
         if name == .version, !output.json { output.text(Version.line(program: "antennactl") + "\n") }
         var client = try ControlClient(path: path, timeoutSeconds: timeout)
         let result = try name == .members ? allPages(&client, arguments) : client.ask(name, arguments)
+        if output.json, case .version(let report) = result {
+            output.answer(
+                [
+                    "antennactl": .string(Version.number), "antenna": .string(report.antenna),
+                    "libevent": .string(report.libevent), "sqlite": .string(report.sqlite),
+                ], [])
+            return
+        }
         if output.json {
             output.text(JSONValue.harmless(String(decoding: result.encode(), as: UTF8.self)) + "\n")
             return

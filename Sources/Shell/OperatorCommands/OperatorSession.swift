@@ -12,19 +12,35 @@ struct OperatorSession {
     }
 
     /// Whether the command line names no command, so that lines are read instead.
-    static func isInteractive(_ arguments: [String]) -> Bool {
-        var words = arguments[...]
-        while let word = words.popFirst() {
-            if ["--state", "--socket", "--timeout"].contains(word) {
-                // Its value; without one the usual parse explains what is missing.
-                guard words.popFirst() != nil else { return false }
-            } else if word != "--json",
-                !["--state=", "--socket=", "--timeout="].contains(where: word.hasPrefix)
-            {
-                return false
+    static func isInteractive(_ arguments: [String]) -> Bool { commandIndex(arguments) == arguments.count }
+
+    /// The arguments, their command written without a slash in front: `/group allow`, as hints write it.
+    static func withoutSlash(_ arguments: [String]) -> [String] {
+        let index = commandIndex(arguments)
+        guard index < arguments.count, arguments[index].hasPrefix("/"), arguments[index].count > 1 else {
+            return arguments
+        }
+        var arguments = arguments
+        arguments[index].removeFirst()
+        return arguments
+    }
+
+    /// Where the command begins, behind the options of every command; the number of the arguments where there
+    /// is none, more where an option lacks its value: the usual parse explains that.
+    private static func commandIndex(_ arguments: [String]) -> Int {
+        let valued = ["--state", "--socket", "--timeout"]
+        var index = 0
+        while index < arguments.count {
+            let word = arguments[index]
+            if valued.contains(word) {
+                index += 2
+            } else if word == "--json" || valued.contains(where: { word.hasPrefix("\($0)=") }) {
+                index += 1
+            } else {
+                return index
             }
         }
-        return true
+        return index
     }
 
     /// Reads until the end or `quit`. Returns: the code of the last command that failed, else ok.

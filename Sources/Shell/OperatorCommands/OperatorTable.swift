@@ -63,7 +63,8 @@ package enum OperatorTable {
                 "forget", "Delete what is kept of a channel that is not served; a rejection stays",
                 arguments: [channel], examples: ["antennactl forget '#news'"]),
             CommandSpec(
-                "audit", "List what operators did, the newest first",
+                "audit", "List what operators did with channels, the newest first",
+                discussion: "Leave, allow, accept, reject, forget and prune. The rest is in the relay's log.",
                 options: [OptionSpec("limit", value: "COUNT", "the most rows (default 100)")],
                 examples: ["antennactl audit", "antennactl audit --limit 5 --json"]),
             CommandSpec(
@@ -108,5 +109,6 @@ package enum OperatorTable {
             no answer in time, 74 input or output failed, 77 not permitted, 78 settings invalid
             """)
 
-    private static let channel = ArgumentSpec("CHANNEL", "#news, #'my news', #news_1 or an id")
+    private static let channel = ArgumentSpec(
+        "CHANNEL", "'#news', \"#'my news'\", '#news_1' or an id; to a shell a bare #news is a comment")
 }

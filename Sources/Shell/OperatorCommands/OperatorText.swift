@@ -73,8 +73,12 @@ package enum OperatorText {
     }
 
     private static func reload(_ report: ReloadReport) -> [String] {
-        guard !report.changed.isEmpty || !report.needRestart.isEmpty else { return ["nothing has changed"] }
-        return report.changed.map { "\($0): in force" } + report.needRestart.map { "\($0): needs a restart" }
+        let file = report.file.map { "read \(TerminalText.escaped($0))" } ?? "no settings file was found"
+        guard !report.changed.isEmpty || !report.needRestart.isEmpty else {
+            return ["nothing has changed; \(file)"]
+        }
+        return [file] + report.changed.map { "\($0): in force" }
+            + report.needRestart.map { "\($0): needs a restart" }
     }
 
     private static func channels(_ report: ChannelsReport) -> [String] {

@@ -124,12 +124,14 @@ final class FrontDoor {
             apply(fresh.configuration)
             relay.service.ready(serving)
             relay.lastReload = StatusReport.Reload(reloadedAt: now, ok: true, problem: nil)
-            let report = ReloadReport(changed: fresh.changed, needRestart: fresh.needRestart)
+            let report = ReloadReport(
+                changed: fresh.changed, needRestart: fresh.needRestart, file: fresh.file)
             relay.log.notice(
                 "reload.done",
                 [
                     "changed": .text(listed(report.changed)),
                     "needs-restart": .text(listed(report.needRestart)),
+                    "file": .text(report.file ?? "none"),
                 ])
             return .success(report)
         }

@@ -45,7 +45,7 @@ package enum RelayProgram {
         case "config manual":
             output.text(Configuration.manual(RelayOptions.table, name: "antennad.conf", program: "antennad"))
         case "config check": try RelaySettings(command).check(output)
-        case "config show": try show(RelaySettings(command).read(), output)
+        case "config show": try show(try RelaySettings(command).read(), output)
         case "healthcheck": try healthcheck(command, output)
         case "restore": try restore(command, output)
         default:
@@ -105,13 +105,18 @@ package enum RelayProgram {
             ])
     }
 
-    private static func show(_ settings: Configuration, _ output: Output) {
+    private static func show(_ settings: Configuration, _ output: Output) throws(OperatorError) {
+        let configuration = try RelayConfiguration(settings)
+        // What stands for an empty setting is worth more than its emptiness.
+        func value(_ setting: Configuration.Setting) -> String {
+            setting.option.place == "[relay] state" ? configuration.state : setting.text
+        }
         output.answer(
             .array(
                 settings.settings.map { setting in
                     [
                         "section": .string(setting.option.section), "key": .string(setting.option.key),
-                        "value": .string(setting.text), "origin": .string(setting.origin.description),
+                        "value": .string(value(setting)), "origin": .string(setting.origin.description),
                         "reloadable": .bool(setting.option.reloadable),
                     ]
                 }),
@@ -119,7 +124,7 @@ package enum RelayProgram {
                 ["setting", "value", "origin", "reload"],
                 settings.settings.map {
                     [
-                        $0.option.place, $0.text, $0.origin.description,
+                        $0.option.place, value($0), $0.origin.description,
                         $0.option.reloadable ? "yes" : "needs a restart",
                     ]
                 }))

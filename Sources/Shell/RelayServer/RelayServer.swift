@@ -114,13 +114,18 @@ package final class RelayServer: Sendable {
     /// Settings that were read while the relay runs.
     package struct FreshSettings: Sendable {
         package var configuration: RelayConfiguration
+        /// The file they were read from; nil: none was found.
+        package var file: String?
         /// The settings with a new value: `[limits] channels`.
         package var changed: [String]
         /// The settings that differ from those at the start and can only change with a restart.
         package var needRestart: [String]
 
-        package init(configuration: RelayConfiguration, changed: [String], needRestart: [String]) {
+        package init(
+            configuration: RelayConfiguration, file: String?, changed: [String], needRestart: [String]
+        ) {
             self.configuration = configuration
+            self.file = file
             self.changed = changed
             self.needRestart = needRestart
         }

@@ -9,11 +9,26 @@ struct RelaySettings: Sendable {
         let name: String
         /// Nil: the variable or the option was not given.
         let path: String?
+        let isHere: Bool
         let isUsed: Bool
+
+        /// What became of it, for people.
+        var state: String {
+            if isUsed { return "read" }
+            if path == nil { return "" }
+            return isHere ? "not read: the one above counts" : "not there"
+        }
+    }
+
+    /// One place that may be; a file that is named must be there.
+    private struct Candidate: Sendable {
+        let name: String
+        let path: String?
+        let isNamed: Bool
     }
 
     /// In the order in which they are looked at.
-    let places: [Place]
+    private let candidates: [Candidate]
     private let flags: [Configuration.Flag]
 
     /// The file of the machine's own relay.
@@ -30,34 +45,50 @@ struct RelaySettings: Sendable {
         let home =
             Console.environment("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
             ?? Console.environment("HOME").flatMap { $0.hasPrefix("/") ? "\($0)/.config" : nil }
-        // A file that is named must be there; the others may be.
-        let candidates: [(name: String, path: String?, isNamed: Bool)] = [
-            ("--config", given(command.value("config")), true),
-            ("$ANTENNA_CONFIG", given(Console.environment("ANTENNA_CONFIG")), true),
-            ("the user's file", home.map { "\($0)/antenna/antennad.conf" }, false),
-            ("the machine's file", RelaySettings.systemFile, false),
+        candidates = [
+            Candidate(name: "--config", path: given(command.value("config")), isNamed: true),
+            Candidate(
+                name: "$ANTENNA_CONFIG", path: given(Console.environment("ANTENNA_CONFIG")), isNamed: true),
+            Candidate(
+                name: "the user's file", path: home.map { "\($0)/antenna/antennad.conf" }, isNamed: false),
+            Candidate(name: "the machine's file", path: RelaySettings.systemFile, isNamed: false),
         ]
+    }
+
+    /// The places as they are now, the first of the files that are there in use. `read`: a file that was in
+    /// use before, and so must be there still.
+    func places(read: String? = nil) -> [Place] {
         var isFound = false
-        places = candidates.map { candidate in
-            let isHere = candidate.path.map { candidate.isNamed || Posix.exists($0) } ?? false
+        return candidates.map { candidate in
+            let isHere =
+                candidate.path.map { candidate.isNamed || $0 == read || Posix.exists($0) } ?? false
             defer { isFound = isFound || isHere }
-            return Place(name: candidate.name, path: candidate.path, isUsed: isHere && !isFound)
+            return Place(
+                name: candidate.name, path: candidate.path, isHere: isHere, isUsed: isHere && !isFound)
         }
     }
 
-    /// The file that counts; nil: none.
-    var file: String? { places.first { $0.isUsed }?.path }
+    /// The file that counts now; nil: none.
+    func file(read: String? = nil) -> String? { places(read: read).first { $0.isUsed }?.path }
 
-    func read() throws(OperatorError) -> Configuration {
-        try Configuration.load(options: RelayOptions.table, file: file, flags: flags)
+    func read() throws(OperatorError) -> Configuration { try read(file()) }
+
+    private func read(_ file: String?) throws(OperatorError) -> Configuration {
+        try RelaySettings.refuseUnknownVariables()
+        return try Configuration.load(options: RelayOptions.table, file: file, flags: flags)
+    }
+
+    /// A setting that is misspelt in the environment is as wrong as one in a file.
+    private static func refuseUnknownVariables() throws(OperatorError) {
+        try Configuration.refuseUnknown(RelayOptions.table, among: Posix.environmentNames)
     }
 
     /// `--check-config`: everything that a start or a reload would find wrong with the settings.
     func check(_ output: Output) throws(OperatorError) {
         _ = try RelayConfiguration(read())
-        let rows = places.map { place in
-            [place.name, place.path ?? "not given", place.isUsed ? "read" : "not read"]
-        }
+        let places = places()
+        let file = file()
+        let rows = places.map { [$0.name, $0.path ?? "not given", $0.state] }
         output.answer(
             [
                 "ok": true, "file": file.map { .string($0) } ?? .null,
@@ -76,37 +107,41 @@ struct RelaySettings: Sendable {
 
     /// What a running relay reads its settings anew with. `started`: those that it was started with.
     func reader(_ started: Configuration, _ log: Log) -> RelayServer.SettingsReader {
-        let inForce = Held(started)
+        let inForce = Held(started, file: file())
         return {
             let fresh: Configuration
             let configuration: RelayConfiguration
+            // Looked for anew: a relay that was started without a file may have got one.
+            let file = file(read: inForce.file)
             do throws(OperatorError) {
-                fresh = try read()
+                fresh = try read(file)
                 configuration = try RelayConfiguration(fresh)
             } catch {
                 return .failure(error)
             }
-            let before = inForce.replace(with: fresh)
+            let before = inForce.replace(with: fresh, file: file)
             if let level = fresh.text("log", "level").flatMap(Log.Level.init(name:)) { log.minimum = level }
             return .success(
                 RelayServer.FreshSettings(
-                    configuration: configuration,
+                    configuration: configuration, file: file,
                     changed: fresh.changes(from: before).filter(\.option.reloadable).map(\.option.place),
                     needRestart: fresh.changes(from: started).filter { !$0.option.reloadable }
                         .map(\.option.place)))
         }
     }
 
-    /// The settings read last.
+    /// The settings read last, and the file that they were read from.
     private final class Held: Sendable {
-        private let settings: Mutex<Configuration>
+        private let held: Mutex<(settings: Configuration, file: String?)>
 
-        init(_ settings: Configuration) { self.settings = Mutex(settings) }
+        init(_ settings: Configuration, file: String?) { held = Mutex((settings, file)) }
 
-        func replace(with fresh: Configuration) -> Configuration {
-            settings.withLock { settings in
-                let before = settings
-                settings = fresh
+        var file: String? { held.withLock { $0.file } }
+
+        func replace(with fresh: Configuration, file: String?) -> Configuration {
+            held.withLock { held in
+                let before = held.settings
+                held = (fresh, file)
                 return before
             }
         }

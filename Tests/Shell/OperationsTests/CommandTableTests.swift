@@ -32,6 +32,16 @@ import Testing
         return parsed
     }
 
+    @Test("what every program can do is explained with the program's own name")
+    func builtIn() throws {
+        guard case .help(let text) = try Self.table.parse(["completions", "--help"]) else {
+            Issue.record("no help")
+            return
+        }
+        #expect(text.contains("source <(antenna completions bash)"))
+        #expect(text.contains("antenna completions zsh > _antenna") && !text.contains("antennactl"))
+    }
+
     @Test("options stand before, between and after the words of a command")
     func optionsAnywhere() throws {
         for words in [

@@ -21,6 +21,18 @@ import Testing
         Configuration.FileEntry(section: section, key: key, value: value, line: line)
     }
 
+    @Test("a variable that looks like a setting and is none is named with the nearest that is one")
+    func unknownVariables() throws {
+        let others = ["ANTENNA_CONFIG", "ANTENNA_RELAY__LISTEN", "HOME", "ANOTHER__THING"]
+        try Configuration.refuseUnknown(Self.options, among: others)
+        let error = try #require(throws: OperatorError.self) {
+            try Configuration.refuseUnknown(Self.options, among: others + ["ANTENNA_RELAY__LISEN"])
+        }
+        #expect(error.message == "there is no setting $ANTENNA_RELAY__LISEN")
+        #expect(error.hint == "did you mean $ANTENNA_RELAY__LISTEN?")
+        #expect(error.exitCode == .badConfiguration)
+    }
+
     @Test("a flag wins over the environment, that over the file, that over the default")
     func precedence() throws {
         let entries = [entry("relay", "listen", "file")]

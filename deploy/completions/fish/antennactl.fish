@@ -36,7 +36,7 @@ complete -c antennactl -n '__antennactl_at ""' -a invitations -d 'List the invit
 complete -c antennactl -n '__antennactl_at ""' -a accept -d 'Accept an invitation'
 complete -c antennactl -n '__antennactl_at ""' -a reject -d 'Reject an invitation; the owner may invite again later'
 complete -c antennactl -n '__antennactl_at ""' -a forget -d 'Delete what is kept of a channel that is not served; a rejection stays'
-complete -c antennactl -n '__antennactl_at ""' -a audit -d 'List what operators did, the newest first'
+complete -c antennactl -n '__antennactl_at ""' -a audit -d 'List what operators did with channels, the newest first'
 complete -c antennactl -n '__antennactl_at ""' -a rotate-key -d 'Make a new key for links; the address stays'
 complete -c antennactl -n '__antennactl_at ""' -a prune -d 'Drop what is over the limits of a channel\'s log, or of all, now'
 complete -c antennactl -n '__antennactl_at ""' -a reload -d 'Read the settings anew, as at the signal HUP'
