@@ -9,7 +9,8 @@ from antenna.people import Owner, Rejected
 
 
 def invite_again(owner, channel, relay, code):
-    owner("relays", channel, "--remove", relay.name)
+    removed = owner.json("relays", channel, "--remove", relay.name)["outcomes"]
+    assert all(row["result"] != "active" for row in removed), removed
     return owner.json("relays", channel, "--add", relay.name, code=code)["outcomes"][0]
 
 
@@ -36,6 +37,10 @@ def test_no_means_no(world):
     assert alice.relays("#a") == {"first": "rejected", "second": "active"}
     row = next(r for r in alice.json("relays", "#a")["relays"] if r["name"] == "first")
     assert row["memberStatus"] == "left"
+    # A person reads it in words.
+    shown = next(line for line in alice("relays", "#a").out.splitlines() if line.startswith("first "))
+    assert "its operator left the channel and refuses it until antennactl allow" in shown
+    assert "rejoin_rejected" not in shown and "channel-rejected" not in shown
     assert [r["relay"] for r in alice.post("#a", "without the first")["relays"]] == ["second"]
     following.wait_texts("without the first")
 

@@ -27,7 +27,10 @@ def test_each_relay_has_its_own_outcome(world):
     shown = alice("post", "#news", "in words", "--timeout", "6", code=2).out.splitlines()
     assert [line.split()[:2] for line in shown[1:]] == \
         [["up", "accepted"], ["refusing", "queued"], ["silent", "queued"]]
-    assert len(alice.json("outbox")["outbox"]) == 4
+    waiting = alice.json("outbox")["outbox"]
+    assert len(waiting) == 4
+    assert all("refused" in row["lastError"] for row in waiting if row["relay"] == "refusing"), waiting
+    assert alice("sync", "--timeout", "3", "--json", code=2).json["reached"] == 1
     enough = alice("post", "#news", "one is enough", "--min-relays", "1", "--timeout", "3", "--json", code=0)
     assert outcomes(enough.json)["up"] == "accepted"
     alice("post", "#news", "two are not there", "--min-relays", "2", "--timeout", "3", "--json", code=2)
@@ -55,6 +58,7 @@ def test_a_relay_that_left_refuses_and_none_is_69(world):
     only.stop()
     posted = alice.post("#news", "nobody is there", "--timeout", "3", code=69)
     assert outcomes(posted) == {"only": "queued"}
+    assert alice("sync", "--timeout", "3", "--json", code=69).json["reached"] == 0
     assert "on no relay yet" in alice("history", "#news", "--local").out
     only.start()
     until(lambda: alice("sync", code=None).code == 0, what="the message to be delivered")

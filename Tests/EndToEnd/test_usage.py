@@ -189,3 +189,9 @@ def test_the_versions_of_both_programs_are_told(place):
 def test_a_command_may_be_written_as_the_hints_write_it(place):
     left = place.relay.ctl("/group", "allow", "#news", "--json", code=1)
     assert "is not rejected" in left.error["message"]
+
+
+def test_a_home_that_is_locked_says_what_unlocks_it(place, shared_world):
+    carol = shared_world.person("carol")
+    carol("passphrase", input="correct horse\n")
+    assert "--passphrase-file" in carol("channels", code=77).err

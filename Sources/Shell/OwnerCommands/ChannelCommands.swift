@@ -21,12 +21,14 @@ enum ChannelCommands {
         }
         session.output.answer(
             [
-                "channel": Present.json(made.channel), "relays": .array(made.relays.map(Present.json)),
+                "channel": Present.json(made.channel), "relays": .array(made.relays.map { Present.json($0) }),
                 "link": .string(made.link),
             ],
             ["channel \(Present.name(made.channel.name)) created"]
                 + Present.columns(made.relays.map { Present.row($0) })
-                + ["link \(made.link)"])
+                + ["link \(made.link)"]
+                + (made.relays.contains { $0.result == .active }
+                    ? [] : ["the link leads nowhere until a relay carries the channel"]))
         return Present.exitCode(made.relays)
     }
 
@@ -122,15 +124,19 @@ enum ChannelCommands {
             }
         }
         let relays = try await session.client.channelRelays(of: channel)
+        let told = outcomes.map { Present.json($0, done: removed.isEmpty ? "active" : "removed") }
         var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
-        if !(added + removed).isEmpty { document.append(("outcomes", .array(outcomes.map(Present.json)))) }
+        if !(added + removed).isEmpty { document.append(("outcomes", .array(told))) }
         var lines = Present.columns(
             outcomes.map { Present.row($0, done: removed.isEmpty ? "active" : "knows that it is removed") })
         if !removed.isEmpty { lines = removed.map { "relay \(TerminalText.escaped($0)) removed" } + lines }
         if added.isEmpty, removed.isEmpty {
             let rows = relays.map { relay in
-                let remark = [waiting(relay), relay.reason, relay.lastError].compactMap { $0 }.joined(
-                    separator: "; ")
+                // That a relay which rejects the channel cannot be reached for it says nothing more.
+                let remark = [
+                    waiting(relay), relay.reason.map(Present.rejection),
+                    relay.reason == nil ? relay.lastError : nil,
+                ].compactMap { $0 }.joined(separator: "; ")
                 return [
                     relay.name, relay.status.rawValue, relay.memberStatus.rawValue,
                     TimeText.readable(seconds: relay.since), remark,
@@ -173,9 +179,18 @@ enum ChannelCommands {
             try await session.client.join(
                 link: command.arguments[0], as: name, timeout: session.timeout)
         }
+        // Who reads is told of the members that this home knows; no relay is asked.
+        let members = try? await session.client.members(of: report.channel.id, timeout: session.timeout)
+        let own = members?.members.first { $0.isSelf }?.name
         session.output.answer(
-            ["channel": Present.json(report.channel), "relays": .array(report.relays.map(Present.json))],
-            ["joined \(Present.name(report.channel.name))"]
+            [
+                "channel": Present.json(report.channel),
+                "relays": .array(report.relays.map { Present.json($0) }), "memberName": .optional(own),
+            ],
+            [
+                "joined \(Present.name(report.channel.name))"
+                    + (own.map { " as \(TerminalText.escaped($0))" } ?? "")
+            ]
                 + Present.columns(report.relays.map { Present.row($0) }))
         return Present.exitCode(report.relays)
     }

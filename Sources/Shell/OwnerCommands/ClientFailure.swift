@@ -61,6 +61,8 @@ package enum ClientFailure {
         case .unknownMessage: "antenna history CHANNEL shows the ids"
         case .unknownMember: "antenna members CHANNEL shows the ids"
         case .soleOwner: "antenna channel delete CHANNEL deletes it for everybody"
+        case .alreadyMember: "antenna follow CHANNEL shows what is published"
+        case .wrongPassphrase: "--passphrase-file FILE or $ANTENNA_PASSPHRASE_FILE unlocks it"
         case .invalidAddress:
             "it looks like https://HOST/r#KEY?p=PORT; the operator gets it from antennactl address"
         default: nil
@@ -69,7 +71,6 @@ package enum ClientFailure {
 
     package static func exitCode(_ error: ChannelClientError) -> ExitCode {
         switch error.code {
-        case .notOwner, .notPermitted, .permissionDenied: .permission
         // More were asked for than there are: nothing was published.
         case .tooFewRelays where error.receipt == nil: .usage
         // Fewer than asked for, but nobody at all is no partial success.

@@ -35,6 +35,12 @@ enum FollowCommand {
         let channel = try await session.client.channel(named: command.arguments[0])
         let count = try command.integer("count", in: 1...1_000_000_000)
         let (start, gate) = try await begin(session, command, channel)
+        if let ending = channel.ending {
+            session.output.note(
+                "antenna: the membership in \(Present.name(channel.name)) has ended (\(ending.rawValue)); "
+                    + "nothing new comes")
+        }
+        // Ended before the reader is, everywhere: that links close then is no news.
         let notes = connectionNotes(session, channel)
         defer { notes.cancel() }
         let reader = Task {
@@ -47,16 +53,23 @@ enum FollowCommand {
                     return Ending.outputClosed
                 }
                 if case .message = item.kind { left -= 1 }
-                if left == 0 { return .countReached }
+                if left == 0 {
+                    notes.cancel()
+                    return .countReached
+                }
             }
             return .streamEnded
         }
-        Interrupt.whenAsked { reader.cancel() }
+        let end: @Sendable () -> Void = {
+            notes.cancel()
+            reader.cancel()
+        }
+        Interrupt.whenAsked(end)
         var deadline: Task<Void, Never>?
         if session.timeoutWasGiven {
             deadline = Task {
                 try? await Task.sleep(for: session.timeout)
-                if !Task.isCancelled { reader.cancel() }
+                if !Task.isCancelled { end() }
             }
         }
         defer { deadline?.cancel() }

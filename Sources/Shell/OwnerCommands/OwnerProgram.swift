@@ -43,7 +43,7 @@ package enum OwnerProgram {
         case let error as ChannelClientError:
             let outcomes = error.relays
             var details: [(String, JSONValue)] = []
-            if !outcomes.isEmpty { details.append(("relays", .array(outcomes.map(Present.json)))) }
+            if !outcomes.isEmpty { details.append(("relays", .array(outcomes.map { Present.json($0) }))) }
             if let receipt = error.receipt { details.append(("receipt", Present.json(receipt))) }
             if !output.json { output.answer(.null, Present.columns(outcomes.map { Present.row($0) })) }
             return output.failure(ClientFailure.operatorError(error), program: "antenna", details: details)

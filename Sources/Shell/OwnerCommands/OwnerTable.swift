@@ -21,11 +21,13 @@ package enum OwnerTable {
             A channel is written '#news', news, "#'my news'" or as its id. A message is named by its id or by
             a unique beginning of four characters or more.
 
-            exit codes: 0 all relays, 2 some of them, 69 none or no answer in time, 64 wrong usage,
-            77 not permitted, 65 73 74 75 the home directory cannot be used, 1 anything else
+            exit codes: 0 all relays, 2 some of them (or their operators still decide), 69 none or no
+            answer in time, 64 wrong usage, 77 not permitted, 65 73 74 75 the home directory cannot be
+            used, 1 anything else
             """)
 
-    private static let channel = ArgumentSpec("CHANNEL", "the channel, for example '#news'")
+    private static let channel = ArgumentSpec(
+        "CHANNEL", "news, '#news' or its id; to a shell a bare #news is a comment")
     private static let message = ArgumentSpec("MESSAGE", "the message's id, or a unique beginning of it")
     private static let minimum = OptionSpec(
         "min-relays", value: "N", "succeed (exit 0) as soon as N relays have it")
@@ -34,31 +36,31 @@ package enum OwnerTable {
 
     private static let people = [
         CommandSpec(
-            "profile", "show or set the name that channels made or joined from now on carry",
+            "profile", "Show or set the name that channels made or joined from now on carry",
             arguments: [ArgumentSpec("NAME", .optional, "the name to show to others")],
             examples: ["antenna profile alice", "antenna profile --json"]),
         CommandSpec(
-            "passphrase", "lock the keys of this home with a passphrase, or change it",
+            "passphrase", "Lock the keys of this home with a passphrase, or change it",
             discussion:
                 "It is asked for on a terminal, and read as a line of standard input elsewhere. Other\n"
                 + "commands ask for it on a terminal, else they need --passphrase-file or $ANTENNA_PASSPHRASE_FILE.",
             options: [OptionSpec("remove", "take the passphrase away")],
             examples: ["antenna passphrase", "antenna passphrase --remove --passphrase-file secret"]),
         CommandSpec(
-            "relay add", "write a relay into the address book",
+            "relay add", "Write a relay into the address book",
             arguments: [
                 ArgumentSpec("NAME", "what to call it here"),
                 ArgumentSpec("ADDRESS", "its address, as its operator hands it out"),
             ], examples: ["antenna relay add home 'https://relay.example/r#KEY'"]),
         CommandSpec(
-            "relay test", "check address, connection, certificate and signature of a relay",
+            "relay test", "Check address, connection, certificate and signature of a relay",
             arguments: [ArgumentSpec("NAME", "its name here, or any relay address")],
             examples: [
                 "antenna relay test home", "antenna relay test 'https://relay.example/r#KEY' --timeout 5",
             ]),
-        CommandSpec("relay list", "show the address book", examples: ["antenna relay list --json"]),
+        CommandSpec("relay list", "Show the address book", examples: ["antenna relay list --json"]),
         CommandSpec(
-            "relay remove", "take a relay out of the address book; channels on it stay there",
+            "relay remove", "Take a relay out of the address book; channels on it stay there",
             arguments: [ArgumentSpec("NAME", "its name here")], examples: ["antenna relay remove home"]),
     ]
 
@@ -66,7 +68,7 @@ package enum OwnerTable {
 
     private static let channels = [
         CommandSpec(
-            "channel create", "create a channel and invite relays; one result line per relay",
+            "channel create", "Create a channel and invite relays; one result line per relay",
             arguments: [ArgumentSpec("NAME", "the channel's name")],
             options: [
                 OptionSpec("relay", value: "NAME", repeats: true, "a relay of the address book to carry it"),
@@ -75,41 +77,45 @@ package enum OwnerTable {
             ],
             examples: ["antenna channel create news --relay home --relay other --description 'What is new'"]),
         CommandSpec(
-            "channel list", aliases: ["channels"], "show the channels of this home",
+            "channel list", aliases: ["channels"], "Show the channels of this home",
             examples: ["antenna channels"]),
         CommandSpec(
-            "channel set", "change a channel's name or description", arguments: [channel],
+            "channel set", "Change a channel's name or description", arguments: [channel],
             options: [
                 OptionSpec("description", value: "TEXT", "what it is about"),
                 OptionSpec("name", value: "NAME", "its name"),
             ], examples: ["antenna channel set '#news' --description 'All that is new'"]),
         CommandSpec(
-            "channel delete", "delete a channel for everybody", arguments: [channel],
+            "channel delete", "Delete a channel for everybody", arguments: [channel],
             options: [OptionSpec("yes", short: "y", "do not ask")],
             examples: ["antenna channel delete '#news' --yes"]),
         CommandSpec(
             "channel forget",
-            "take a channel that was left, or that ended, out of this home with its messages",
+            "Take a channel that was left, or that ended, out of this home with its messages",
             arguments: [channel], examples: ["antenna channel forget '#news'"]),
         CommandSpec(
-            "relays", "show the relays of a channel and where they stand, add or remove them",
-            discussion: "Statuses: new invited accepted acknowledgedRoster active inactive rejected.\n"
-                + "A relay that is listed, in whatever status, has to be removed before it can be added.",
+            "relays", "Show the relays of a channel and where they stand, add or remove them",
+            discussion: """
+                A relay is new, invited, accepted, acknowledgedRoster, then active: it carries the
+                channel. Inactive: not any more. Rejected: its operator left the channel, or turned
+                it down, and only they can change that.
+                A relay that is listed, in whatever status, has to be removed before it can be added.
+                """,
             arguments: [channel],
             options: [
                 OptionSpec("add", value: "NAME", repeats: true, "invite this relay of the address book"),
                 OptionSpec("remove", value: "NAME", repeats: true, "remove this relay"),
-                OptionSpec("offline", "show what is known here, without asking the relays (for 5 s at most)"),
+                OptionSpec("offline", "show what is known here; else the relays are asked, for 5 s at most"),
             ],
             examples: [
                 "antenna relays '#news'", "antenna relays '#news' --add other",
                 "antenna relays '#news' --offline",
             ]),
         CommandSpec(
-            "link", "show the link that readers join with", arguments: [channel],
+            "link", "Show the link that readers join with", arguments: [channel],
             options: [OptionSpec("qr", "also as a QR code")], examples: ["antenna link '#news' --qr"]),
         CommandSpec(
-            "join", "become a subscriber of a channel",
+            "join", "Become a subscriber of a channel",
             discussion:
                 "The channel sees the name of the profile; another one with --as, a random one with\n"
                 + "--anonymous or where the home has no profile. Key and member id are fresh for each channel.",
@@ -123,13 +129,13 @@ package enum OwnerTable {
                 "antenna join 'https://relay.example/c#ID?c=KEY' --anonymous --proxy socks5://127.0.0.1:9050",
             ]),
         CommandSpec(
-            "leave", "end the own membership", arguments: [channel], examples: ["antenna leave '#news'"]),
+            "leave", "End the own membership", arguments: [channel], examples: ["antenna leave '#news'"]),
         CommandSpec(
-            "members", "show who is in a channel", arguments: [channel],
+            "members", "Show who is in a channel", arguments: [channel],
             options: [OptionSpec("limit", value: "N", "at most so many (default 200)")],
             examples: ["antenna members '#news'"]),
         CommandSpec(
-            "remove", "remove a member from a channel",
+            "remove", "Remove a member from a channel",
             arguments: [channel, ArgumentSpec("MEMBER", "id, a unique beginning of it, or a unique name")],
             options: [OptionSpec("messages", "also delete what the member wrote")],
             examples: ["antenna remove '#news' mallory --messages"]),
@@ -139,7 +145,7 @@ package enum OwnerTable {
 
     private static let messages = [
         CommandSpec(
-            "post", "publish a message to all relays of a channel; one receipt line per relay",
+            "post", "Publish a message to all relays of a channel; one receipt line per relay",
             discussion:
                 "Without TEXT the message is read from standard input. A relay that did not take it yet\n"
                 + "stays in the outbox: the next command, follow or sync goes on trying.",
@@ -147,17 +153,18 @@ package enum OwnerTable {
             options: [minimum, OptionSpec("as-channel", "show the channel as the author")],
             examples: ["antenna post '#news' 'hello'", "date | antenna post '#news' --min-relays 1"]),
         CommandSpec(
-            "edit", "change an own message",
+            "edit", "Change an own message",
             arguments: [
                 channel, message,
                 ArgumentSpec("TEXT", .optional, "the new text; absent or -: standard input"),
             ],
             options: [minimum], examples: ["antenna edit '#news' QWJjZGVm 'hello again'"]),
         CommandSpec(
-            "delete", "delete a message for everybody", arguments: [channel, message], options: [minimum],
+            "delete", "Delete a message for everybody", arguments: [channel, message], options: [minimum],
             examples: ["antenna delete '#news' QWJjZGVm"]),
         CommandSpec(
-            "follow", "show what is published, as it comes; Ctrl-C ends",
+            "follow", "Show what is published, as it comes; Ctrl-C ends",
+            discussion: "It goes on for ever; only where --timeout is given, it ends after that long.",
             arguments: [channel],
             options: [
                 OptionSpec(
@@ -173,7 +180,7 @@ package enum OwnerTable {
                 "antenna follow '#news' --count 1 --timeout 60",
             ]),
         CommandSpec(
-            "history", "show earlier messages, asked from the relays where they are not here",
+            "history", "Show earlier messages, asked from the relays where they are not here",
             arguments: [channel],
             options: [
                 OptionSpec("limit", value: "N", "at most so many (default 50)"),
@@ -188,17 +195,19 @@ package enum OwnerTable {
     // MARK: Upkeep
 
     private static let upkeep = [
-        CommandSpec("outbox", "show what some relay does not have yet", examples: ["antenna outbox --json"]),
+        CommandSpec("outbox", "Show what some relay does not have yet", examples: ["antenna outbox --json"]),
         CommandSpec(
-            "outbox discard", "give up on a message that relays refused", arguments: [channel, message],
+            "outbox discard", "Give up on a message that relays refused", arguments: [channel, message],
             options: [OptionSpec("pending", "also where a relay has not answered yet")],
             examples: ["antenna outbox discard '#news' QWJjZGVm"]),
         CommandSpec(
-            "sync", "send what waits, follow up invitations, and fetch what was missed",
+            "sync", "Send what waits, follow up invitations, and fetch what was missed",
+            discussion:
+                "Ends with 0 where every relay was reached and has everything, with 69 where none was.",
             examples: ["antenna sync"]),
     ]
 
     private static let demo = CommandSpec(
-        "demo", "one owner and two subscribers on one relay, for scripts/run",
+        "demo", "One owner and two subscribers on one relay, for scripts/run",
         arguments: [ArgumentSpec("ADDRESS", "the relay's address")], examples: [], hidden: true)
 }

@@ -49,10 +49,11 @@ package enum Present {
         ]
     }
 
-    static func json(_ outcome: RelayOutcome) -> JSONValue {
+    /// `done` is what to call a success: `active`, `removed`.
+    package static func json(_ outcome: RelayOutcome, done: String = "active") -> JSONValue {
         let relay = ("relay", JSONValue.string(outcome.relay))
         return switch outcome.result {
-        case .active: .object([relay, ("result", "active")])
+        case .active: .object([relay, ("result", .string(done))])
         case .pending(let status):
             .object([relay, ("result", "pending"), ("status", .string(status.rawValue))])
         case .noAnswer(let reason): .object([relay, ("result", "noAnswer"), ("reason", .string(reason))])
@@ -71,8 +72,19 @@ package enum Present {
         case .pending(let status):
             [outcome.relay, status.rawValue, "not final yet; antenna relays shows how it goes on"]
         case .noAnswer(let reason): [outcome.relay, "no answer", reason]
-        case .rejected(let reason): [outcome.relay, "rejected", reason]
+        case .rejected(let reason): [outcome.relay, "rejected", rejection(reason)]
         case .failed(let reason, _): [outcome.relay, "failed", reason]
+        }
+    }
+
+    /// Why a relay rejects a channel, for people; an operator's own words stay as they are.
+    ///
+    /// Source: docs/protocol/relay-lifecycle.md.
+    package static func rejection(_ reason: String) -> String {
+        switch reason {
+        case "rejoin_rejected": "its operator left the channel and refuses it until antennactl allow"
+        case "not_accepted": "it does not accept the channel"
+        default: reason
         }
     }
 
@@ -166,6 +178,12 @@ package enum Present {
         return receipt.acceptedCount > 0 ? .partial : .unavailable
     }
 
+    /// 0: every relay was reached and has everything; 2: some; 69: none was reached.
+    package static func exitCode(_ report: SynchronizeReport) -> ExitCode {
+        if report.unreachable.isEmpty { return report.pending == 0 ? .ok : .partial }
+        return report.reached > 0 ? .partial : .unavailable
+    }
+
     // MARK: Following
 
     static func json(_ item: FollowItem) -> JSONValue {
@@ -181,7 +199,7 @@ package enum Present {
         }
     }
 
-    static func line(_ item: FollowItem) -> String {
+    package static func line(_ item: FollowItem) -> String {
         switch item.kind {
         case .message(let message), .edited(let message), .deleted(let message): return line(message)
         case .gap(let gap):
@@ -190,7 +208,13 @@ package enum Present {
             let numbers =
                 gap.from == gap.to
                 ? "number \(gap.from) of its log is" : "numbers \(gap.from) to \(gap.to) of its log are"
-            return "-- \(relay): \(numbers) gone (\(gap.reason.rawValue))"
+            let why =
+                switch gap.reason {
+                case .erased: "deleted by their author or an owner"
+                case .pruned: "older than what it keeps"
+                case .epoch, .unknown: gap.reason.rawValue
+                }
+            return "-- \(relay): \(numbers) gone (\(why))"
         case .disagreement(let found):
             return "!! \(TerminalText.escaped(found.relay)): \(TerminalText.escaped(found.detail))"
         case .notice(let text): return "-- \(TerminalText.escaped(text))"

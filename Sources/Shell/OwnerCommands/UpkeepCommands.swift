@@ -60,10 +60,11 @@ enum UpkeepCommands {
         session.output.answer(
             [
                 "delivered": .integer(Int64(report.delivered)), "pending": .integer(Int64(report.pending)),
-                "refused": .integer(Int64(report.refused)), "unreachable": .array(unreachable),
+                "refused": .integer(Int64(report.refused)), "reached": .integer(Int64(report.reached)),
+                "unreachable": .array(unreachable),
             ],
             ["\(report.delivered) delivered, \(report.pending) waiting, \(report.refused) refused"]
                 + Present.columns(rows))
-        return report.pending == 0 && report.unreachable.isEmpty ? .ok : .partial
+        return Present.exitCode(report)
     }
 }

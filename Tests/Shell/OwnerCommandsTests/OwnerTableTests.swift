@@ -40,13 +40,17 @@ import Testing
     @Test(
         "an error of the library ends the program with its code",
         arguments: [
-            (.notOwner, .permission), (.unknownChannel, .usage), (.homeTooNew, .badData),
+            (.notOwner, .permission), (.notPermitted, .permission), (.unknownChannel, .usage),
+            (.homeTooNew, .badData),
             (.homeBusy, .temporary),
             (.homeNotWritable, .cannotCreate), (.unreachable, .unavailable), (.relayAddress, .usage),
             (.tooFewRelays, .usage),
         ] as [(ChannelClientError.Code, ExitCode)])
     func exitCodes(code: ChannelClientError.Code, exit: ExitCode) {
-        #expect(ClientFailure.exitCode(ChannelClientError(code, "x")) == exit)
+        let error = ChannelClientError(code, "x")
+        #expect(ClientFailure.exitCode(error) == exit)
+        // A program of somebody else ends alike; how many relays took a message it knows itself.
+        if code != .tooFewRelays { #expect(error.exitStatus == exit.rawValue) }
     }
 }
 
@@ -85,6 +89,35 @@ import Testing
         ] as [([RelayOutcome.Result], ExitCode)])
     func outcomes(results: [RelayOutcome.Result], exit: ExitCode) {
         #expect(Present.exitCode(results.map { RelayOutcome(relay: "r", result: $0) }) == exit)
+    }
+
+    @Test(
+        "catching up ends with 0 where every relay has everything, 2 for some, 69 where none was reached",
+        arguments: [
+            (0, 2, 0, .ok), (1, 2, 0, .partial), (0, 1, 1, .partial), (3, 0, 2, .unavailable), (0, 0, 0, .ok),
+        ]
+            as [(Int, Int, Int, ExitCode)])
+    func catchingUp(pending: Int, reached: Int, unreachable: Int, exit: ExitCode) {
+        let report = SynchronizeReport(
+            delivered: 0, pending: pending, refused: 0, reached: reached,
+            unreachable: Array(repeating: ("news", "home", "no answer"), count: unreachable))
+        #expect(Present.exitCode(report) == exit)
+    }
+
+    @Test("why numbers of a log are gone is said in words")
+    func gaps() {
+        func line(_ from: Int64, _ to: Int64, _ reason: DeliveryGap.Reason) -> String {
+            Present.line(
+                FollowItem(
+                    position: 1,
+                    kind: .gap(
+                        DeliveryGap(channel: "news", relay: "home", from: from, to: to, reason: reason))))
+        }
+        #expect(
+            line(4, 5, .erased)
+                == "-- home: numbers 4 to 5 of its log are gone (deleted by their author or an owner)")
+        #expect(line(1, 1, .pruned) == "-- home: number 1 of its log is gone (older than what it keeps)")
+        #expect(line(0, 0, .epoch) == "-- home started a new log; earlier positions are gone")
     }
 
     @Test("result lines stand in columns, also a single one")

@@ -123,13 +123,12 @@ public struct ChannelClientError: Error, Equatable, Sendable, CustomStringConver
         case .homeNotWritable, .diskFull: 73
         case .inputOutput: 74
         case .homeBusy: 75
-        case .permissionDenied, .wrongPassphrase: 77
+        case .permissionDenied, .wrongPassphrase, .notOwner, .notPermitted: 77
         case .invalidName, .noProfile, .invalidAddress, .invalidLink, .relayAddress, .invalidMessageID,
             .unknownRelay,
             .relayNameTaken, .relayAlreadyListed, .relayNotListed, .unknownChannel, .ambiguousChannel,
-            .unknownMessage, .messageDeleted, .invalidText, .messageTooLarge, .unknownMember, .notOwner,
-            .notPermitted,
-            .soleOwner, .alreadyMember:
+            .unknownMessage, .messageDeleted, .invalidText, .messageTooLarge, .unknownMember, .soleOwner,
+            .alreadyMember:
             64
         case .tooFewRelays: 2
         case .channelNotCreated, .noRelays, .refused, .unreachable, .timedOut, .invalidRecord: 69

@@ -152,7 +152,7 @@ public struct ChannelPreview: Equatable, Sendable {
     }
 }
 
-/// What ``ChannelClient/join(link:timeout:)`` did; one relay that works is enough, the others are retried.
+/// What ``ChannelClient/join(link:as:timeout:)`` did; one relay that works is enough, the others are retried.
 public struct JoinReport: Equatable, Sendable {
     /// The channel joined.
     public let channel: Channel

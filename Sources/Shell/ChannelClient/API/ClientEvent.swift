@@ -80,7 +80,7 @@ public struct DeliveryGap: Equatable, Sendable {
 public enum ClientEvent: Equatable, Sendable {
     /// A relay's status changed: one event for each change, with the channel, the relay's member and its row.
     case groupRelayUpdated(channel: Channel, member: ChannelMember, relay: ChannelRelay)
-    /// A message was received and stored.
+    /// A message was stored: received, or published by this home.
     case messageReceived(Message)
     /// A stored message was edited.
     case messageUpdated(Message)

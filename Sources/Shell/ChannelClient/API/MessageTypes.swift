@@ -117,9 +117,10 @@ public struct OutboxRow: Equatable, Sendable {
     public let relay: String
     /// `pending` or `refused`.
     public let state: String
-    /// How often it was tried.
+    /// How often the relay answered that it cannot take it now; a relay that cannot be reached gives no
+    /// answer.
     public let attempts: Int
-    /// What the last attempt ended with; nil before the first.
+    /// What the last attempt ended with, or why the relay cannot be reached; nil while nothing went wrong.
     public let lastError: String?
     /// When it is tried next; seconds since 1970-01-01 UTC, nil when refused.
     public let nextTryAt: Int64?
@@ -142,7 +143,7 @@ public struct OutboxRow: Equatable, Sendable {
     }
 }
 
-/// What ``ChannelClient/synchronize(timeout:)`` achieved.
+/// What ``ChannelClient/synchronize(_:timeout:)`` achieved.
 public struct SynchronizeReport: Equatable, Sendable {
     /// How many outbox rows a relay took.
     public let delivered: Int
@@ -150,23 +151,26 @@ public struct SynchronizeReport: Equatable, Sendable {
     public let pending: Int
     /// How many a relay refused for good.
     public let refused: Int
+    /// How many relays were reached; one that serves several channels counts for each.
+    public let reached: Int
     /// The relays (channel and relay name) that could not be reached in the time allowed, with the reason.
     public let unreachable: [(channel: String, relay: String, reason: String)]
 
     /// Makes a report; needed only by tests of programs.
     public init(
-        delivered: Int, pending: Int, refused: Int,
+        delivered: Int, pending: Int, refused: Int, reached: Int,
         unreachable: [(channel: String, relay: String, reason: String)]
     ) {
         self.delivered = delivered
         self.pending = pending
         self.refused = refused
+        self.reached = reached
         self.unreachable = unreachable
     }
 
     /// Whether all fields are equal.
     public static func == (a: Self, b: Self) -> Bool {
         a.delivered == b.delivered && a.pending == b.pending && a.refused == b.refused
-            && a.unreachable.elementsEqual(b.unreachable, by: ==)
+            && a.reached == b.reached && a.unreachable.elementsEqual(b.unreachable, by: ==)
     }
 }

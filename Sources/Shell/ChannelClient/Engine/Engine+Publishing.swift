@@ -215,7 +215,9 @@ extension Engine {
                 OutboxRow(
                     channel: runtime.localName, messageID: Base64URL.encode(row.messageID),
                     relay: runtime.relayName(row.relay), state: isPending ? "pending" : "refused",
-                    attempts: row.entry.attempts, lastError: row.entry.lastError,
+                    attempts: row.entry.attempts,
+                    lastError: row.entry.lastError
+                        ?? (isPending ? runtime.row(row.relay)?.lastError : nil),
                     nextTryAt: isPending ? max(row.entry.nextTryMilliseconds / 1000, row.queuedAt) : nil,
                     queuedAt: row.queuedAt))
         }

@@ -402,7 +402,7 @@ extension Engine {
             wait(milliseconds: milliseconds) { [weak self] expired in
                 guard let self else { return true }
                 guard expired || round.isSettled else { return false }
-                let unreachable = round.failures
+                let (unreachable, reached) = (round.failures, round.reached)
                 self.later { round.end() }
                 do throws(ChannelClientError) {
                     let after = try self.attempt { try self.store.openOutboxRows() }
@@ -413,7 +413,7 @@ extension Engine {
                     reply.succeed(
                         SynchronizeReport(
                             delivered: max(0, wasPending - pending - newlyRefused), pending: pending,
-                            refused: refused, unreachable: unreachable))
+                            refused: refused, reached: reached, unreachable: unreachable))
                 } catch {
                     reply.fail(error)
                 }

@@ -280,6 +280,7 @@ final class SynchronizeRound {
         return added.isEmpty
     }
     var failures: [(channel: String, relay: String, reason: String)] { targets.compactMap(\.failure) }
+    var reached: Int { targets.count - failures.count }
     func end() { targets = [] }
 }
 
