@@ -93,6 +93,30 @@ def test_relays_that_are_removed_are_said_to_be(world):
     assert alice.json("relays", "#news", "--add", "first")["outcomes"] == [{"relay": "first", "result": "active"}]
 
 
+def test_a_relay_that_was_never_told_is_not_said_to_know(world):
+    relay, alice, hole = world.relay("home"), world.person("alice"), world.black_hole()
+    alice.know(relay)
+    alice("relay", "add", "silent", f"https://127.0.0.1/r#{'A' * 43}?p={hole.port}")
+    alice("channel", "create", "news", "--relay", "home", "--relay", "silent", "--timeout", "2", code=2)
+    assert alice("relays", "#news", "--remove", "silent", "--timeout", "5").out == "relay silent removed\n"
+    # One that carries it and cannot be told is named with the reason.
+    alice.create("more", relay)
+    relay.stop()
+    shown = alice("relays", "#more", "--remove", "home", "--timeout", "2", code=69).out.splitlines()
+    assert shown[0] == "relay home removed" and shown[1].split()[:3] == ["home", "no", "answer"], shown
+
+
+def test_relays_of_a_link_are_called_as_the_home_calls_them(world):
+    relay, alice, bob = world.relay("home"), world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("relay", "add", "mine", relay.address)
+    link = alice.create("news", relay)["link"]
+    relay.stop()
+    assert [row["relay"] for row in bob.json("join", link, "--timeout", "3", code=69)["relays"]] == ["mine"]
+    relay.start()
+    assert [row["relay"] for row in bob.json("join", link)["relays"]] == ["mine"]
+
+
 def test_a_link_that_leads_nowhere_yet_is_not_handed_out_without_a_word(world):
     asks, opens = world.relay("asks", ANTENNA_ADMISSION__POLICY="manual"), world.relay("opens")
     alice = world.person("alice")

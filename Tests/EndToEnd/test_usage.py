@@ -57,6 +57,8 @@ def test_every_program_has_help_and_version(shared_world, program):
     ("antenna", ["follow", "#nowhere"], 64, "antenna channels"),
     ("antenna", ["relay", "add", "x", "https://example.org/"], 64, "address"),
     ("antenna", ["join", "nonsense"], 64, "link"),
+    ("antenna", ["join", "https://relay.example/c#short"], 64, "no channel link: a link's key is 43 characters"),
+    ("antenna", ["relay", "add", "x", "https://relay.example/r#short"], 64, "no relay address: a link's key is 43"),
     ("antennactl", ["stauts"], 64, "status"),
     ("antennactl", ["status", "--sate", "x"], 64, "--state"),
     ("antennactl", ["leave"], 64, "CHANNEL"),
@@ -195,3 +197,8 @@ def test_a_home_that_is_locked_says_what_unlocks_it(place, shared_world):
     carol = shared_world.person("carol")
     carol("passphrase", input="correct horse\n")
     assert "--passphrase-file" in carol("channels", code=77).err
+
+
+def test_a_file_of_commands_may_have_comments(place):
+    told = place.relay.ctl(input="# what it is\nversion\n   # and no more\n#\n")
+    assert told.err == "" and "relay: antenna" in told.out

@@ -11,6 +11,9 @@ package enum WireError: Error, Hashable, Sendable {
 }
 
 extension WireError: CustomStringConvertible {
+    /// For the middle of a sentence that says what it is about: what would be right, where that is known.
+    package var explanation: String { if case .malformed(let what) = self { what } else { description } }
+
     package var description: String {
         switch self {
         case .truncated(let needed, let have): "truncated: needs \(needed) bytes, has \(have)"

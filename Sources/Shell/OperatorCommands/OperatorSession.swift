@@ -72,6 +72,8 @@ struct OperatorSession {
     }
 
     private func understand(_ line: String) -> Understood {
+        // A file of commands may say what they are for; no command begins with a channel.
+        if line.drop(while: \.isWhitespace).first == "#" { return .nothing }
         var words: [String]
         do throws(OperatorError) {
             words = try ShellWords.split(line)

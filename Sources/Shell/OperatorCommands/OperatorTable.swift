@@ -101,7 +101,8 @@ package enum OperatorTable {
         ],
         notes: """
             Without a command antennactl reads commands from standard input, one a line, with or without a
-            slash in front: /leave #news, /group allow #'my news', help, quit.
+            slash in front: /leave #news, /group allow #'my news', help, quit. A line that begins with # is
+            a comment.
 
             state directory: --state, else $ANTENNA_RELAY__STATE, else $XDG_STATE_HOME/antenna/relay,
             else ~/.local/state/antenna/relay, else /var/lib/antenna

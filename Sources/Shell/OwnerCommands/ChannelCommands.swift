@@ -127,9 +127,12 @@ enum ChannelCommands {
         let told = outcomes.map { Present.json($0, done: removed.isEmpty ? "active" : "removed") }
         var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
         if !(added + removed).isEmpty { document.append(("outcomes", .array(told))) }
-        var lines = Present.columns(
-            outcomes.map { Present.row($0, done: removed.isEmpty ? "active" : "knows that it is removed") })
-        if !removed.isEmpty { lines = removed.map { "relay \(TerminalText.escaped($0)) removed" } + lines }
+        // Of a removal only what did not work is worth more words: a relay that never took the channel up is
+        // not told either.
+        let shown = removed.isEmpty ? outcomes : outcomes.filter { $0.result != .active }
+        var lines =
+            removed.map { "relay \(TerminalText.escaped($0)) removed" }
+            + Present.columns(shown.map { Present.row($0) })
         if added.isEmpty, removed.isEmpty {
             let rows = relays.map { relay in
                 // That a relay which rejects the channel cannot be reached for it says nothing more.

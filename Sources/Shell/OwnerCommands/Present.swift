@@ -65,10 +65,9 @@ package enum Present {
         }
     }
 
-    /// `done` is what to call a success.
-    static func row(_ outcome: RelayOutcome, done: String = "active") -> [String] {
+    static func row(_ outcome: RelayOutcome) -> [String] {
         switch outcome.result {
-        case .active: [outcome.relay, done, ""]
+        case .active: [outcome.relay, "active", ""]
         case .pending(let status):
             [outcome.relay, status.rawValue, "not final yet; antenna relays shows how it goes on"]
         case .noAnswer(let reason): [outcome.relay, "no answer", reason]

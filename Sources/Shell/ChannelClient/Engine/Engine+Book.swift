@@ -77,7 +77,7 @@ extension Engine {
     {
         let link: AntennaLink
         do throws(WireError) { link = try AntennaLink.parse(text) } catch {
-            throw .init(.invalidAddress, "This is no relay address: \(error).")
+            throw .init(.invalidAddress, "This is no relay address: \(error.explanation).")
         }
         guard case .relayAddress(let identity, let hosts) = link else {
             throw .init(.invalidAddress, "This link is not a relay address; those have /r# in them.")

@@ -37,7 +37,7 @@ extension Engine {
     static func channelLink(_ text: String) throws(ChannelClientError) -> (ChannelID, [AntennaLink.Host]) {
         let link: AntennaLink
         do throws(WireError) { link = try AntennaLink.parse(text) } catch {
-            throw .init(.invalidLink, "This is no channel link: \(error).")
+            throw .init(.invalidLink, "This is no channel link: \(error.explanation).")
         }
         switch link {
         case .channel(let id, let hosts): return (id, hosts)
@@ -60,15 +60,18 @@ extension Engine {
         }
         let fetch = RecordFetch(channel: channel, open: hosts.count)
         let patience = Patience(engine: self, milliseconds: Self.silentMilliseconds) { fetch.end(done) }
+        let names = relayNames()
         for host in hosts {
+            // As its outcome will be called once the join is done.
+            let shown = host.identity.flatMap { names[$0.raw] } ?? hostName(host.endpoint)
             AnonymousQuestion.ask(
                 engine: self, hosts: [host.endpoint], identity: host.identity, .record(channel),
                 milliseconds: milliseconds
             ) { [crypto] progress in
                 switch progress {
                 case .record(let bytes):
-                    fetch.answered(bytes, crypto: crypto, host: host.endpoint.description)
-                case .failed(let failure): fetch.failed(failure, host: host.endpoint.description)
+                    fetch.answered(bytes, crypto: crypto, host: shown)
+                case .failed(let failure): fetch.failed(failure, host: shown)
                 case .resolved, .opened, .signature: return
                 }
                 if fetch.open == 0 { fetch.end(done) } else if fetch.hasRecord { patience.begin() }
