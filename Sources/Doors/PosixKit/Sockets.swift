@@ -167,15 +167,22 @@ extension Posix {
         }
     }
 
-    @inline(__always)
     package static func send(_ raw: Int32, _ bytes: UnsafeRawBufferPointer) -> IOResult {
-        let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
         while true {
-            let count = unsafe Glibc.send(raw, bytes.baseAddress, bytes.count, flags)
+            guard let base = bytes.baseAddress else { return .done(0) }
+            let count = unsafe sendQuickly(raw, base, bytes.count)
             if count >= 0 { return .done(count) }
             if Glibc.errno == EINTR { continue }
             return ioFailure("send")
         }
+    }
+
+    /// The same for where each instruction counts. Returns: the bytes that the kernel took, or less than zero
+    /// when it took none; `send` tells why.
+    @unsafe
+    package static func sendQuickly(_ raw: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+        unsafe antenna_send(
+            raw, bytes, UInt(bitPattern: count), Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
     }
 
     package static func send(_ raw: Int32, _ bytes: [UInt8]) -> IOResult {

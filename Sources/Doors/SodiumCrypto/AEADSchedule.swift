@@ -8,18 +8,20 @@ internal import CSodium
 @safe
 package final class AEADSchedule {
     // SAFETY: of this object alone. It holds 32 bytes of key, or the AES key schedule, which wants 16-byte
-    // alignment.
+    // alignment, and behind them the nonce of a job.
     private let state: UnsafeMutableRawPointer
     private let stateByteCount: Int
     private var suite = AEADSuite.chaChaPoly
+    private static let nonceByteCount = 16
 
     /// Room for a key of the one suite, or of any.
     package init(for suite: AEADSuite? = nil) {
         Sodium.requireReady()
         stateByteCount =
             suite == .chaChaPoly ? AEADKey.keyByteCount : crypto_aead_aes256gcm_statebytes()
-        unsafe state = .allocate(byteCount: stateByteCount, alignment: 16)
-        unsafe state.initializeMemory(as: UInt8.self, repeating: 0, count: stateByteCount)
+        let byteCount = stateByteCount + AEADSchedule.nonceByteCount
+        unsafe state = .allocate(byteCount: byteCount, alignment: 16)
+        unsafe state.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
     }
 
     deinit {
@@ -28,7 +30,7 @@ package final class AEADSchedule {
     }
 
     /// Shape: `key` is 32 bytes.
-    @inline(__always) @unsafe
+    @unsafe
     func load(_ suite: AEADSuite, _ key: UnsafePointer<UInt8>) {
         self.suite = suite
         switch suite {
@@ -123,9 +125,57 @@ package final class AEADSchedule {
             associatedData: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
+    // MARK: Many keys
+
+    /// What to seal, where and in which memory; the same for one connection after the other, so that the
+    /// checks are made once. It may be used as long as the schedule and the buffers live.
+    @unsafe
+    package struct Job {
+        fileprivate let plaintext: UnsafePointer<UInt8>
+        fileprivate let count: UInt64
+        fileprivate let target: UnsafeMutablePointer<UInt8>
+        fileprivate let state: UnsafeMutableRawPointer
+        fileprivate let nonce: UnsafeMutableRawPointer
+
+        @inline(__always)
+        func seal(_ suite: AEADSuite, _ key: UnsafeRawPointer, nonce counter: UInt64) {
+            let code: Int32
+            switch suite {
+            case .chaChaPoly:
+                unsafe nonce.storeBytes(of: counter.littleEndian, toByteOffset: 4, as: UInt64.self)
+                code = unsafe crypto_aead_chacha20poly1305_ietf_encrypt(
+                    target, nil, plaintext, count, nil, 0, nil, nonce.assumingMemoryBound(to: UInt8.self),
+                    key.assumingMemoryBound(to: UInt8.self))
+            case .aesGCM:
+                unsafe nonce.storeBytes(of: counter.bigEndian, toByteOffset: 4, as: UInt64.self)
+                let state = unsafe state.assumingMemoryBound(to: crypto_aead_aes256gcm_state.self)
+                unsafe _ = crypto_aead_aes256gcm_beforenm(state, key.assumingMemoryBound(to: UInt8.self))
+                code = unsafe crypto_aead_aes256gcm_encrypt_afternm(
+                    target, nil, plaintext, count, nil, 0, nil, nonce.assumingMemoryBound(to: UInt8.self),
+                    state)
+            }
+            precondition(code == 0, "libsodium refused to seal")
+        }
+    }
+
+    /// Shape: `target` is another buffer or the very same memory, with room for 16 bytes more than
+    /// `plaintext`, which is not empty.
+    @unsafe
+    package func job(_ plaintext: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Job {
+        precondition(
+            stateByteCount > AEADKey.keyByteCount, "a schedule that seals for many has room for each suite")
+        guard let from = plaintext.baseAddress, let to = target.baseAddress,
+            target.count >= plaintext.count + AEADKey.tagByteCount
+        else { preconditionFailure("a text to seal has bytes, and there is room for its tag") }
+        return unsafe Job(
+            plaintext: from.assumingMemoryBound(to: UInt8.self), count: UInt64(plaintext.count),
+            target: to.assumingMemoryBound(to: UInt8.self), state: state, nonce: state + stateByteCount)
+    }
+
     // MARK: Helpers
 
     /// The 12 bytes of nonce as the Noise specification lays them out for this suite.
+    @inline(__always)
     private func withNonce(_ counter: UInt64, _ body: (UnsafeMutablePointer<UInt8>) -> Int32) -> Int32 {
         var block: (UInt64, UInt64) = (0, 0)
         let word = suite == .chaChaPoly ? counter.littleEndian : counter.bigEndian

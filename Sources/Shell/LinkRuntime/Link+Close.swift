@@ -1,6 +1,7 @@
 package import ChannelWire
 internal import LibeventLoop
 internal import PosixKit
+internal import SodiumCrypto
 
 extension Link {
     /// Ends the link. `linkDidClose` follows later, from the loop; nothing else does.
@@ -44,7 +45,7 @@ extension Link {
 
     /// Ends our half of the stream once everything has been sent.
     func finishClosingIfFlushed() {
-        guard phase == .closing, queue.isEmpty, unsent.isEmpty, !isWriteEnded else { return }
+        guard phase == .closing, queue.isEmpty, writing == nil, !isWriteEnded else { return }
         isWriteEnded = true
         // Closing now, with bytes of the peer unread, would reset the connection and could destroy what we
         // have just sent; so the peer's end is awaited.
@@ -70,19 +71,16 @@ extension Link {
         dropDescriptor()
         context.unregister(slot)
         handshake = nil
-        keys = nil
+        unsafe keys.wipe()
         inbound = []
         queue = []
-        unsent = []
         putOff()
     }
 
     /// Stops watching before closing: the number may be another connection's in the next moment.
     func dropDescriptor() {
-        readWatch?.remove()
-        writeWatch?.remove()
         readWatch = nil
-        writeWatch = nil
+        writing = nil
         if descriptor >= 0 { Posix.closeRaw(descriptor) }
         descriptor = -1
     }

@@ -28,26 +28,27 @@ extension Link {
     // MARK: - What the peer takes
 
     /// The peer has made room, so it lives, even where it has nothing to say.
-    func noteProgress() {
-        progressTick = context.tick
-        progressLookTick = context.tick
-        kernelBytes = Posix.unacknowledgedBytes(descriptor) ?? .max
+    func noteProgress(_ writing: LinkWriting) {
+        writing.progressTick = context.tick
+        writing.progressLookTick = context.tick
+        writing.kernelBytes = Posix.unacknowledgedBytes(descriptor) ?? .max
     }
 
     /// The kernel asks for more only after a large part of what it holds has gone; on a slow line that takes
     /// longer than a frozen peer is given. So the kernel is asked what the peer took meanwhile.
     private func lookForProgress() {
-        progressLookTick = context.tick
-        guard let held = Posix.unacknowledgedBytes(descriptor), held < kernelBytes else { return }
-        kernelBytes = held
-        progressTick = context.tick
+        guard let writing else { return }
+        writing.progressLookTick = context.tick
+        guard let held = Posix.unacknowledgedBytes(descriptor), held < writing.kernelBytes else { return }
+        writing.kernelBytes = held
+        writing.progressTick = context.tick
     }
 
     // MARK: - Deadlines
 
     private var idleDeadline: UInt32? {
         // What lies unsent is before any PING: while the peer takes it, that is its sign of life.
-        guard !isReadingPaused, unsent.isEmpty else { return nil }
+        guard !isReadingPaused, writing == nil else { return nil }
         let idle = side == .relay ? settings.deadlines.idle : settings.deadlines.clientIdle
         return context.deadline(receivedTick, isPingSent ? idle + settings.deadlines.pingAnswer : idle)
     }
@@ -59,14 +60,13 @@ extension Link {
         inbound.isEmpty || isReadingPaused ? nil : context.deadline(recordTick, settings.deadlines.record)
     }
     private var unsentDeadline: UInt32? {
-        guard !unsent.isEmpty else { return nil }
+        guard let writing else { return nil }
         return min(
-            context.deadline(progressTick, settings.deadlines.unsentWithoutProgress),
-            context.deadline(unsentTick, settings.deadlines.unsentRecord))
+            context.deadline(writing.progressTick, settings.deadlines.unsentWithoutProgress),
+            context.deadline(writing.unsentTick, settings.deadlines.unsentRecord))
     }
     private var progressLook: UInt32? {
-        unsent.isEmpty
-            ? nil : context.deadline(progressLookTick, settings.deadlines.unsentWithoutProgress / 4)
+        writing.map { context.deadline($0.progressLookTick, settings.deadlines.unsentWithoutProgress / 4) }
     }
 
     private var nextDeadline: UInt32? {

@@ -96,8 +96,9 @@ extension Link {
             }
             peerAddress = address
             enter(.connecting)
-            writeWatch = context.loop.watch(descriptor, .write, owner: self)
-            if writeWatch?.add() == true { return }
+            writing = LinkWriting(
+                context.loop.watch(descriptor, .write, owner: self), tick: context.tick)
+            if writing?.watch.add() == true { return }
             dropDescriptor()
         }
         let reason =
@@ -108,7 +109,7 @@ extension Link {
     /// The connection stands or has failed.
     func connectionProgressed() {
         if let failure = Posix.connectOutcome(descriptor) { return connectNext(after: failure) }
-        writeWatch?.remove()
+        writing = nil
         if handshake?.proxy == nil { beginClientHandshake() } else { beginProxying() }
     }
 
@@ -246,7 +247,7 @@ extension Link {
             preconditionFailure("a finished handshake has its keys")
         }
         handshakeHash = split.handshakeHash
-        keys = AEADKeyPair(suite: suite, sending: &sending, receiving: &receiving)
+        unsafe keys.set(suite, sending: &sending, receiving: &receiving)
         handshake = nil
         enter(.open)
         delegate?.linkDidOpen(self)

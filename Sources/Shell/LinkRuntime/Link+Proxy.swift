@@ -40,7 +40,6 @@ extension Link {
     private func tryNextTarget(after problem: SOCKS5Problem) {
         dropDescriptor()
         inbound = []
-        unsent = []
         guard let handshake, let proxy = handshake.proxy, proxy.nextTarget < proxy.targets.count else {
             return finish(.proxyFailed(problem))
         }
@@ -60,7 +59,7 @@ extension Link {
 
     /// Takes one answer of the proxy from the front of `bytes`; returns how many bytes it was.
     func advanceProxy(_ bytes: [UInt8]) -> Int {
-        guard unsent.isEmpty else {
+        guard writing == nil else {
             // An answer to what has not been asked yet.
             proxyFailed(.malformed)
             return 0

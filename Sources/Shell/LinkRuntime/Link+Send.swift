@@ -24,7 +24,7 @@ extension Link {
 
     /// Seals the queue into records and sends them, unless older ones still wait.
     func flushQueue() {
-        guard !queue.isEmpty, unsent.isEmpty, keys != nil, descriptor >= 0 else { return }
+        guard !queue.isEmpty, writing == nil, unsafe keys.isSet, descriptor >= 0 else { return }
         let count = sealQueue(at: 0)
         unsafe transmit(UnsafeRawBufferPointer(context.seal.slice(0, count)))
     }
@@ -43,8 +43,8 @@ extension Link {
         precondition(canSendBulk, "bulk is sent when nothing is unsent")
         unsafe precondition(
             !frames.isEmpty && frames.count <= Link.bulkBytesMax, "bulk frames fit into one record")
-        let offset = isQueueEmpty ? 0 : sealQueue(at: 0)
-        let plaintext = paddedCount(frames.count)
+        let offset = queue.isEmpty ? 0 : sealQueue(at: 0)
+        let plaintext = RecordPadding.padded(frames.count)
         let count: Int
         if plaintext - frames.count <= zerosAfter {
             count = unsafe sealRecord(
@@ -54,6 +54,32 @@ extension Link {
             count = sealRecord(at: offset, frames.count)
         }
         unsafe transmit(UnsafeRawBufferPointer(context.seal.slice(0, offset + count)))
+    }
+
+    /// Sends a record that goes to many links, unless this one has something else to say before it or cannot
+    /// take it now. Returns: whether it was sent.
+    @unsafe
+    package func sendBulk(_ record: BulkRecord) -> Bool {
+        guard isQuiet else { return false }
+        let nonce = sendNonce
+        sendNonce = nonce &+ 1
+        // Each time: another link's queue may have been sealed there meanwhile.
+        unsafe record.memory.storeBytes(of: record.length, as: UInt16.self)
+        unsafe keys.seal(record.sealing, nonce: nonce)
+        let taken = unsafe Posix.sendQuickly(descriptor, record.memory, record.count)
+        if unsafe taken != record.count { unsafe fallShort(taken, record) }
+        return true
+    }
+
+    /// The kernel took `taken` bytes of a record, or none when it is less than zero.
+    @inline(never)
+    private func fallShort(_ taken: Int, _ record: BulkRecord) {
+        let bytes = unsafe UnsafeRawBufferPointer(start: record.memory, count: record.count)
+        if taken < 0 {
+            unsafe transmit(bytes)
+        } else {
+            unsafe keep(UnsafeRawBufferPointer(rebasing: bytes[taken...]))
+        }
     }
 
     /// The same for an array, where speed does not matter.
@@ -89,36 +115,29 @@ extension Link {
     /// Pads and seals the `count` bytes that lie two bytes after `start`, and writes the length before them.
     /// Returns: the bytes of the record.
     private func sealRecord(at start: Int, _ count: Int) -> Int {
-        let plaintext = unsafe context.seal.slice(start + 2, paddedCount(count))
+        let plaintext = unsafe context.seal.slice(start + 2, RecordPadding.padded(count))
         for index in count..<plaintext.count { unsafe plaintext[index] = 0 }
         return unsafe sealRecord(UnsafeRawBufferPointer(plaintext), at: start)
     }
 
     /// Seals a padded plaintext, which may lie where it will be sealed, into a record at `start`.
     /// Returns: the bytes of the record.
-    @inline(__always) @unsafe
+    @unsafe
     private func sealRecord(_ plaintext: UnsafeRawBufferPointer, at start: Int) -> Int {
-        guard let keys else { preconditionFailure("an open link has its keys") }
         let ciphertext = plaintext.count + AEADKey.tagByteCount
         let record = unsafe context.seal.slice(start, 2 + ciphertext)
         unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: ciphertext).bigEndian, as: UInt16.self)
-        keys.loadSending(into: context.sealing)
-        unsafe context.sealing.seal(
-            plaintext, into: UnsafeMutableRawBufferPointer(rebasing: record[2...]), nonce: sendNonce,
-            associatedData: UnsafeRawBufferPointer(start: nil, count: 0))
+        unsafe keys.seal(
+            context.sealing.job(plaintext, into: UnsafeMutableRawBufferPointer(rebasing: record[2...])),
+            nonce: sendNonce)
         sendNonce += 1
         return record.count
     }
 
-    @inline(__always)
-    private func paddedCount(_ count: Int) -> Int {
-        settings.isPadding ? RecordPadding.padded(count) : count
-    }
-
-    /// Hands bytes to the kernel; what it does not take waits in `unsent`.
-    @inline(__always) @unsafe
+    /// Hands bytes to the kernel; what it does not take waits in `writing`.
+    @unsafe
     func transmit(_ bytes: UnsafeRawBufferPointer) {
-        precondition(unsent.isEmpty, "nothing overtakes what is unsent")
+        precondition(writing == nil, "nothing overtakes what is unsent")
         switch unsafe Posix.send(descriptor, bytes) {
         case .done(let count) where count == bytes.count: return
         case .done(let count): unsafe keep(UnsafeRawBufferPointer(rebasing: bytes[count...]))
@@ -133,39 +152,34 @@ extension Link {
     }
 
     private func keep(_ rest: UnsafeRawBufferPointer) {
-        unsafe unsent = Array(rest)
-        unsentOffset = 0
-        unsentTick = context.tick
-        noteProgress()
-        if writeWatch == nil {
-            writeWatch = context.loop.watch(descriptor, .write, owner: self)
-        }
-        guard writeWatch?.add() == true else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
+        let writing = unsafe LinkWriting(
+            context.loop.watch(descriptor, .write, owner: self), unsent: Array(rest), tick: context.tick)
+        noteProgress(writing)
+        self.writing = writing
+        guard writing.watch.add() else { return finish(.io(PosixError(errno: 0, call: "epoll_ctl"))) }
         awaitDeadline()
     }
 
     /// The kernel has room again.
     func writable() {
-        if !unsent.isEmpty {
-            let result = unsafe unsent.withUnsafeBytes {
-                unsafe Posix.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[unsentOffset...]))
+        if let writing {
+            let result = unsafe writing.unsent.withUnsafeBytes {
+                unsafe Posix.send(descriptor, UnsafeRawBufferPointer(rebasing: $0[writing.offset...]))
             }
             switch result {
             case .done(let count):
-                unsentOffset += count
-                noteProgress()
+                writing.offset += count
+                noteProgress(writing)
             case .wouldBlock: break
             case .closed: return finish(.peerClosed)
             case .failed(let error): return finish(.io(error))
             }
-            guard unsentOffset == unsent.count else { return }
-            unsent = []
-            unsentOffset = 0
+            guard writing.offset == writing.unsent.count else { return }
+            self.writing = nil
             // The peer took it all: a sign of life, from which silence counts anew.
             receivedTick = context.tick
             isPingSent = false
         }
-        writeWatch?.remove()
         flushQueue()
         finishClosingIfFlushed()
         if canSendBulk { delegate?.linkIsWritable(self) }

@@ -30,27 +30,25 @@ package final class Link: DescriptorOwner {
     /// `forgetHandshakeHash`.
     package internal(set) var handshakeHash: [UInt8] = []
 
-    var phase: Phase
+    var phase: Phase { didSet { lookWhetherQuiet() } }
     var descriptor: Int32 = -1
     var readWatch: DescriptorWatch?
-    var writeWatch: DescriptorWatch?
+    /// There is one while the link connects or has something unsent.
+    var writing: LinkWriting? { didSet { lookWhetherQuiet() } }
     var handshake: LinkHandshake?
 
-    var keys: AEADKeyPair?
+    // SAFETY: unchecked, since each use is one call that ends before anybody else looks.
+    @exclusivity(unchecked)
+    var keys = AEADKeyPair()
     var sendNonce: UInt64 = 0
     var receiveNonce: UInt64 = 0
 
     /// A record, or a handshake message, that has not come whole yet.
     var inbound: [UInt8] = []
     /// Ready control frames that wait for their record.
-    var queue: [UInt8] = [] { didSet { isQueueEmpty = queue.isEmpty } }
-    /// Each delivery asks for it, and an access to the array itself would be checked.
-    private(set) var isQueueEmpty = true
-    /// What the kernel did not take of the last records.
-    var unsent: [UInt8] = []
-    var unsentOffset = 0
-    /// What the kernel held for the peer when this was last looked at. Units: bytes.
-    var kernelBytes: Int32 = .max
+    var queue: [UInt8] = [] { didSet { lookWhetherQuiet() } }
+    /// Open, with nothing queued and nothing unsent. Kept ready, since each delivery asks for it.
+    private(set) var isQuiet = false
 
     let slot: Int32
     /// The tick the context looks at this link again.
@@ -59,11 +57,6 @@ package final class Link: DescriptorOwner {
     var phaseTick: UInt32 = 0
     var receivedTick: UInt32 = 0
     var recordTick: UInt32 = 0
-    /// When the peer was last seen to take something of what it was sent, and when that was looked at.
-    var progressTick: UInt32 = 0
-    /// Since when a record has not gone whole.
-    var unsentTick: UInt32 = 0
-    var progressLookTick: UInt32 = 0
     var hasReceivedFrame = false
     var isPingSent = false
     var isPutOff = false
@@ -85,7 +78,10 @@ package final class Link: DescriptorOwner {
         enter(phase)
     }
 
-    deinit { if descriptor >= 0 { Posix.closeRaw(descriptor) } }
+    deinit {
+        unsafe keys.wipe()
+        if descriptor >= 0 { Posix.closeRaw(descriptor) }
+    }
 
     // MARK: - What a user may ask
 
@@ -96,15 +92,14 @@ package final class Link: DescriptorOwner {
     package var isEnding: Bool { phase.rawValue >= Phase.closing.rawValue }
 
     /// Whether `sendBulk` may be called: open, and no record waits for the kernel.
-    @inline(__always)
-    package var canSendBulk: Bool { phase == .open && unsent.isEmpty }
+    package var canSendBulk: Bool { phase == .open && writing == nil }
 
     /// Bytes of control frames that wait. A user with much to say looks here before the next `send`.
     package var queuedBytes: Int { queue.count }
 
     /// Memory that buffers of this link take now: parts of records, queued frames, unsent bytes. 0 when it is
     /// idle.
-    package var bufferBytes: Int { inbound.capacity + queue.capacity + unsent.capacity }
+    package var bufferBytes: Int { inbound.capacity + queue.capacity + (writing?.unsent.capacity ?? 0) }
 
     /// Frees the handshake hash when no proof of key will be checked on this link any more.
     package func forgetHandshakeHash() { handshakeHash = [] }
@@ -113,6 +108,8 @@ package final class Link: DescriptorOwner {
     package static let bulkBytesMax = RecordPadding.plaintextBytesMax
     /// Units: bytes. Source: limits.md, "control frames waiting on one link".
     package static let queueBytesMax = 64 << 10
+
+    private func lookWhetherQuiet() { isQuiet = phase == .open && queue.isEmpty && writing == nil }
 
     // MARK: - Events
 

@@ -83,31 +83,27 @@ package struct LinkDeadlines: Sendable {
 package final class LinkSettings: Sendable {
     package let deadlines: LinkDeadlines
     package let suites: LinkPreface.Suites
-    /// Whether records are padded to hide their exact sizes.
-    package let isPadding: Bool
     /// What the relay shows of itself; nil at a client.
     package let relay: RelayLinkIdentity?
 
     package static func relay(
         _ identity: RelayLinkIdentity, suites: LinkPreface.Suites = .all,
-        deadlines: LinkDeadlines = LinkDeadlines(),
-        isPadding: Bool = true
+        deadlines: LinkDeadlines = LinkDeadlines()
     ) -> LinkSettings {
-        LinkSettings(relay: identity, suites, deadlines, isPadding)
+        LinkSettings(relay: identity, suites, deadlines)
     }
 
     package static func client(
-        suites: LinkPreface.Suites = .all, deadlines: LinkDeadlines = LinkDeadlines(), isPadding: Bool = true
+        suites: LinkPreface.Suites = .all, deadlines: LinkDeadlines = LinkDeadlines()
     ) -> LinkSettings {
-        LinkSettings(relay: nil, suites, deadlines, isPadding)
+        LinkSettings(relay: nil, suites, deadlines)
     }
 
     private init(
-        relay: RelayLinkIdentity?, _ suites: LinkPreface.Suites, _ deadlines: LinkDeadlines, _ isPadding: Bool
+        relay: RelayLinkIdentity?, _ suites: LinkPreface.Suites, _ deadlines: LinkDeadlines
     ) {
         self.relay = relay
         self.deadlines = deadlines
-        self.isPadding = isPadding
         // AESGCM without the hardware is slow and leaks its key through the caches; libsodium has it in
         // hardware only.
         self.suites = AEADSuite.aesAvailable ? suites : suites.subtracting(.aesGCM)

@@ -35,6 +35,8 @@ final class ChannelFeed {
 
     /// The most frame bytes of one record: with padding it stays below the largest record.
     static let recordBytesMax = 48 << 10
+    /// How many readers are served before the time is looked at again.
+    private static let readersBetweenClocks = 32
 
     init(channel: ChannelID, head: Int64, tailBytesMax: Int) {
         self.channel = channel
@@ -89,15 +91,18 @@ final class ChannelFeed {
         let after = newest.after
         let through = newest.through
         let count = newest.byteCount
+        var served = 0
+        defer { loop.delivered += Int64(served * newest.marks.count) }
         return unsafe newest.padded.withUnsafeBytes { padded in
-            let frames = unsafe UnsafeRawBufferPointer(rebasing: padded[..<count])
+            let record = unsafe BulkRecord(
+                UnsafeRawBufferPointer(rebasing: padded[..<count]), zerosAfter: padded.count - count,
+                for: loop.context)
             return serve(readers, until: deadline, loop) { reader in
-                guard reader.wants(after: after), reader.link.canSendBulk else {
+                guard reader.wants(after: after), unsafe reader.link.sendBulk(record) else {
                     return self.feed(reader, loop)
                 }
                 reader.cursor = through
-                loop.delivered += Int64(newest.marks.count)
-                unsafe reader.link.sendBulk(frames, zerosAfter: padded.count - count)
+                served += 1
             }
         }
     }
@@ -108,26 +113,18 @@ final class ChannelFeed {
         _ readers: ContiguousArray<MemberReader>, until deadline: UInt64, _ loop: RelayLoop,
         _ feed: (MemberReader) -> Void
     ) -> Bool {
-        var next = nextReader
-        var waiting = waitingReaders
-        var sinceClock = 0
-        while waiting > 0 {
-            waiting -= 1
-            if next >= readers.count { next = 0 }
-            feed(readers[next])
-            next += 1
-            sinceClock += 1
-            if sinceClock == 16 {
-                sinceClock = 0
-                if Clock.monotonicNanoseconds() >= deadline { break }
-            }
-        }
-        nextReader = next
-        waitingReaders = waiting
-        return waiting > 0
+        repeat {
+            if nextReader >= readers.count { nextReader = 0 }
+            let few = min(ChannelFeed.readersBetweenClocks, waitingReaders, readers.count - nextReader)
+            for index in nextReader..<nextReader + few { feed(readers[index]) }
+            nextReader += few
+            waitingReaders -= few
+        } while waitingReaders > 0 && Clock.monotonicNanoseconds() < deadline
+        return waitingReaders > 0
     }
 
     /// Gives a reader what its link takes now.
+    @inline(never)
     func feed(_ reader: MemberReader, _ loop: RelayLoop) {
         let link = reader.link
         // A link that takes everything must not keep the loop from the others.

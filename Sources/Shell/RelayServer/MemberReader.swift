@@ -17,8 +17,7 @@ final class MemberReader {
     /// A page of the log that the reader thread brought.
     var page: LogSegment?
     var nextAnswer: HistoryAnswer?
-    private var endThrough: Int64 = 0
-    private var endCode: LinkErrorCode?
+    private var ending: Ending?
     /// The reader thread has been asked for a page and has not answered.
     var isAwaitingPage = false
     var isAwaitingHistory = false
@@ -44,19 +43,16 @@ final class MemberReader {
     /// and is a member still.
     @inline(__always)
     func wants(after position: Int64) -> Bool {
-        cursor == position && nextAnswer == nil && page == nil && endCode == nil
+        cursor == position && nextAnswer == nil && page == nil && ending == nil
     }
 
     /// The membership or the channel has ended: deliver up to there, then say why and close.
     var end: (through: Int64, code: LinkErrorCode)? {
-        guard let endCode else { return nil }
-        return (endThrough, endCode)
+        ending.map { ($0.through, $0.code) }
     }
 
     func finish(through: Int64, _ code: LinkErrorCode) {
-        guard endCode == nil else { return }
-        endThrough = through
-        endCode = code
+        if ending == nil { ending = Ending(through, code) }
     }
 
     /// Says goodbye once everything before the end was handed over.
@@ -66,11 +62,23 @@ final class MemberReader {
     }
 }
 
-/// The answer to a HISTORY_GET on its way out.
-struct HistoryAnswer {
+/// The answer to a HISTORY_GET on its way out. An object, as the reader's end is: few readers have one.
+final class HistoryAnswer {
     let segment: LogSegment
     /// How many of its frames have been sent.
     var sent = 0
+
+    init(segment: LogSegment) { self.segment = segment }
+}
+
+private final class Ending {
+    let through: Int64
+    let code: LinkErrorCode
+
+    init(_ through: Int64, _ code: LinkErrorCode) {
+        self.through = through
+        self.code = code
+    }
 }
 
 @available(*, unavailable)

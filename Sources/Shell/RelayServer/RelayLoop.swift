@@ -13,7 +13,7 @@ final class RelayLoop {
     let loop: EventLoop
     let mailbox: Mailbox<LoopMessage>
     private let lifecycle: Mailbox<LifecycleMessage>
-    private let context: LinkLoopContext
+    let context: LinkLoopContext
     private var settings: LinkSettings
     private var link: RelayLinkIdentity
     private var sessions: [UInt64: LinkSession] = [:]

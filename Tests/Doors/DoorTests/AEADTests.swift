@@ -88,27 +88,51 @@ private let suites: [AEADSuite] = AEADSuite.aesAvailable ? [.chaChaPoly, .aesGCM
     func `keys of many connections share one schedule, and each direction has its own`(suite: AEADSuite) {
         let schedule = AEADSchedule()
         let keys = (0..<3).map { _ in Sodium.random(32) }
-        let pairs = (0..<3).map { index in
+        let holders = (0..<3).map { index in
             var sending = keys[index]
             var receiving = keys[(index + 1) % 3]
-            let pair = AEADKeyPair(suite: suite, sending: &sending, receiving: &receiving)
+            let holder = Holder()
+            #expect(!holder.hasKeys)
+            holder.pair.set(suite, sending: &sending, receiving: &receiving)
+            #expect(holder.hasKeys)
             #expect(sending.allSatisfy { $0 == 0 } && receiving.allSatisfy { $0 == 0 }, "wiped")
-            return pair
+            return holder
         }
-        for (index, pair) in pairs.enumerated() {
+        for (index, holder) in holders.enumerated() {
             let plain = Array("of connection \(index)".utf8)
             var buffer = plain + [UInt8](repeating: 0, count: 16)
-            pair.loadSending(into: schedule)
-            buffer.withUnsafeMutableBytes { schedule.seal($0, plaintextCount: plain.count, nonce: 7) }
+            buffer.withUnsafeMutableBytes {
+                let text = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer($0)[..<plain.count])
+                holder.pair.seal(schedule.job(text, into: $0), nonce: 7)
+            }
             #expect(buffer == AEADKey(suite: suite, key: keys[index]).seal(plain, nonce: 7))
             // What is sent on one is what the connection before it receives with.
             var other = buffer
-            pair.loadReceiving(into: schedule)
+            holder.pair.loadReceiving(into: schedule)
             #expect(other.withUnsafeMutableBytes { schedule.open($0, nonce: 7) } == nil)
-            pairs[(index + 2) % 3].loadReceiving(into: schedule)
+            holders[(index + 2) % 3].pair.loadReceiving(into: schedule)
             #expect(buffer.withUnsafeMutableBytes { schedule.open($0, nonce: 7) } == plain.count)
             #expect(Array(buffer[..<plain.count]) == plain)
         }
+    }
+
+    @Test func `keys that are wiped are gone from where they lay`() {
+        let holder = Holder()
+        var sending = [UInt8](repeating: 0xa5, count: 32)
+        var receiving = [UInt8](repeating: 0x5a, count: 32)
+        holder.pair.set(.chaChaPoly, sending: &sending, receiving: &receiving)
+        func bytesOfKeys() -> Int {
+            withUnsafeBytes(of: &holder.pair) { $0.count { $0 == 0xa5 || $0 == 0x5a } }
+        }
+        #expect(bytesOfKeys() == 64)
+        holder.pair.wipe()
+        #expect(bytesOfKeys() == 0 && !holder.hasKeys)
+    }
+
+    private final class Holder {
+        var pair = AEADKeyPair()
+        var hasKeys: Bool { pair.isSet }
+        deinit { pair.wipe() }
     }
 }
 

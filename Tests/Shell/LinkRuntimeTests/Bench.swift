@@ -55,9 +55,9 @@ final class Bench {
     }
 
     func relaySettings(
-        suites: LinkPreface.Suites = .all, deadlines: LinkDeadlines = LinkDeadlines(), isPadding: Bool = true
+        suites: LinkPreface.Suites = .all, deadlines: LinkDeadlines = LinkDeadlines()
     ) -> LinkSettings {
-        .relay(identity.link, suites: suites, deadlines: deadlines, isPadding: isPadding)
+        .relay(identity.link, suites: suites, deadlines: deadlines)
     }
 
     /// A relay's link and the raw other end of its connection.

@@ -259,6 +259,58 @@ import Testing
         }
     }
 
+    /// Sends a record made for many links; whether the link took it.
+    private func sendForAll(_ frames: [UInt8]) -> Bool {
+        let memory = frames + [UInt8](repeating: 0, count: RecordPadding.zerosMax(frames.count))
+        return unsafe memory.withUnsafeBytes {
+            let frames = unsafe UnsafeRawBufferPointer(rebasing: $0[..<frames.count])
+            return unsafe link.sendBulk(
+                BulkRecord(frames, zerosAfter: $0.count - frames.count, for: link.context))
+        }
+    }
+
+    @Test func `a record for many links is what the link would make, and is numbered with the others`()
+        throws
+    {
+        link.sendBulk(testFrame(1, size: 300).encode())
+        #expect(sendForAll(testFrame(2, size: 300).encode()))
+        link.sendBulk(testFrame(3, size: 300).encode())
+        #expect(sendForAll(testFrame(4, size: 16_370).encode()))
+        bench.run {
+            client.read()
+            return client.input.count > 17_000
+        }
+        #expect(try client.nextRecord() == RecordPaddingTests.pad(testFrame(1, size: 300).encode()))
+        #expect(try client.nextRecord() == RecordPaddingTests.pad(testFrame(2, size: 300).encode()))
+        #expect(
+            try client.frames() == [testFrame(3, size: 300), testFrame(4, size: 16_370)])
+    }
+
+    @Test func `a link that has something else to say, is full or at its end takes no record for many`()
+        throws
+    {
+        link.send(testFrame(1))
+        #expect(!sendForAll(testFrame(9).encode()), "the queue comes first")
+        bench.run {
+            client.read()
+            return client.input.count > 30
+        }
+        var number: UInt32 = 1
+        while link.canSendBulk {
+            number += 1
+            #expect(sendForAll(testFrame(number, size: 16_000).encode()))
+        }
+        #expect(!sendForAll(testFrame(9).encode()), "nothing overtakes what is unsent")
+        var got: [Frame] = []
+        while got.count < Int(number) {
+            bench.run { client.read() }
+            got += try client.frames()
+        }
+        #expect(got.map { if case .record(let request, _) = $0 { request } else { 0 } } == Array(1...number))
+        link.close(error: .internal)
+        #expect(!sendForAll(testFrame(9).encode()), "a link that closes says nothing more")
+    }
+
     @Test func `the most zeros of a size are enough for every size below it`() {
         for count in 1..<RecordPadding.plaintextBytesMax {
             let zeros = RecordPadding.padded(count) - count
