@@ -5,19 +5,22 @@ internal import LinkRuntime
 ///
 /// There is one for each subscriber, so what it holds is counted in bytes.
 final class MemberReader {
+    // What a delivery touches comes first and lies together.
+
     let link: Link
-    /// The session that this reader belongs to, by its number.
-    let number: UInt64
-    unowned let feed: ChannelFeed
-    let member: MemberID
-    /// The key that the proof was checked with: what the member publishes is signed with it.
-    let key: PublicKey
     /// The last sequence that was handed to the link.
     var cursor: Int64
     /// A page of the log that the reader thread brought.
     var page: LogSegment?
     var nextAnswer: HistoryAnswer?
     private var ending: Ending?
+
+    /// The session that this reader belongs to, by its number.
+    let number: UInt64
+    unowned let feed: ChannelFeed
+    let member: MemberID
+    /// The key that the proof was checked with: what the member publishes is signed with it.
+    let key: PublicKey
     /// The reader thread has been asked for a page and has not answered.
     var isAwaitingPage = false
     var isAwaitingHistory = false
