@@ -31,18 +31,21 @@ class Window(list):
 
 
 class Meter:
-    """One writer at a steady rate and a few readers, all in this thread."""
+    """One writer at a steady rate and a few readers, all in this thread.
 
-    READERS, RATE = 3, 40
+    `rate` is in messages a second, `text_bytes` how long the text of each is at least.
+    """
 
-    def __init__(self, owner, relay_link, relay_pid):
+    def __init__(self, owner, relay_link, relay_pid, readers=3, rate=40, text_bytes=0):
         self.owner = owner
+        self.rate = rate
+        self.text_bytes = text_bytes
         self.pids = (relay_pid, os.getpid())
         self.writer = owner.attach(relay_link, start=LIVE)
-        self.readers = [Subscriber(str(owner.link)).subscribe(LIVE) for _ in range(self.READERS)]
+        self.readers = [Subscriber(str(owner.link)).subscribe(LIVE) for _ in range(readers)]
         self.sent = {}
         self.number = 0
-        self.delivered = [0] * self.READERS
+        self.delivered = [0] * readers
 
     def run(self, seconds, until=lambda: False):
         """Windows of a second, each a list of latencies in seconds."""
@@ -60,7 +63,7 @@ class Meter:
                 if now - started >= seconds or until():
                     break
             if now >= next_send:
-                next_send = max(next_send + 1 / self.RATE, now)
+                next_send = max(next_send + 1 / self.rate, now)
                 self._publish()
             self._take(min(next_send, window_end) - time.perf_counter(), window)
         deadline = time.perf_counter() + 20
@@ -74,7 +77,7 @@ class Meter:
 
     def _publish(self):
         self.number += 1
-        message = self.owner.message(str(self.number))
+        message = self.owner.message(str(self.number).ljust(self.text_bytes))
         self.sent[self.number] = time.perf_counter()
         self.writer.publish_request(message)
 

@@ -14,7 +14,8 @@ import sys
 import time
 
 import pytest
-from conftest import Channel, Relay
+from conftest import Channel
+from measuring import FLOOR, FirstRelay, Vitals, first, put_first  # noqa: F401
 
 from antenna.attackers import ATTACKS
 from antenna.meter import Meter, undisturbed, usual_p99
@@ -25,36 +26,8 @@ CHANNELS, SUBSCRIBERS = 40, 400
 # limits.md, "Under attack".
 MEMORY_MAX = 64 << 20
 LOG_MAX = 64 << 10
-# Below this nobody notices, and the machine itself is not steadier.
-FLOOR = 0.020
 WHOLE = {"invitations": 10_000, "signatures": 100_000}
 SECONDS = {"invitations": 15, "signatures": 15}
-
-
-def put_first(pid, niceness=-15):
-    """Lets a process run before others where this user may, so that what else the machine does counts less."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, pid, niceness)
-        for task in os.listdir(f"/proc/{pid}/task"):
-            os.setpriority(os.PRIO_PROCESS, int(task), niceness)
-        # Where the kernel groups processes by session, only the group's own niceness counts between groups.
-        pathlib.Path(f"/proc/{pid}/autogroup").write_text(str(niceness))
-    except OSError:
-        pass
-
-
-class FirstRelay(Relay):
-    # In a session of its own.
-    prefix = ("setsid",)
-
-
-@pytest.fixture(scope="module")
-def first():
-    """Puts this process, which measures, beside the relay."""
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    put_first(os.getpid())
-    yield
-    put_first(os.getpid(), before)
 
 
 @pytest.fixture(scope="module")
@@ -86,21 +59,6 @@ def meter(channel):
     meter.run(2)
     yield meter
     meter.close()
-
-
-class Vitals:
-    """What an operator would look at."""
-
-    def __init__(self, relay):
-        process = f"/proc/{relay.process.pid}"
-        with open(f"{process}/status") as status:
-            fields = dict(line.split(":", 1) for line in status)
-        self.memory = int(fields["VmRSS"].split()[0]) << 10
-        self.descriptors = len(os.listdir(f"{process}/fd"))
-        self.log = os.path.getsize(relay.log.name)
-
-    def __repr__(self):
-        return f"{self.memory >> 20} MiB, {self.descriptors} descriptors, log {self.log} bytes"
 
 
 def rows(relay):
