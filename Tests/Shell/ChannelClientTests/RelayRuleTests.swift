@@ -1,4 +1,5 @@
 import ChannelClient
+import SQLiteKit
 import Testing
 
 @Suite("Relays that leave, are removed, come back", .serialized)
@@ -53,6 +54,30 @@ struct RelayRuleTests {
         await alice.client.shutdown()
         let bob = try await Person("bob")
         #expect(try await bob.client.join(link: creation.link).relays.count == 1)
+    }
+
+    @Test("where the last run did not come to follow a record, the next one does")
+    func unfollowedRecord() async throws {
+        let relay = try TestRelay()
+        let alice = try await Person("alice", background: .always)
+        let creation = try await alice.create("news", on: [relay])
+        let bob = try await Person("bob")
+        _ = try await bob.client.join(link: creation.link)
+        await bob.client.shutdown()
+        // As it stands where the power goes between a record with another link and the row of its relay.
+        let database = try Database(path: bob.home + "/client.db", mode: .readWrite)
+        let link = try #require(
+            try database.first("SELECT relay_link FROM channel_relay", []) { $0.text(0) })
+        let before = link.replacing("?p=\(relay.port)", with: "?p=1")
+        #expect(before != link)
+        try database.run(
+            "UPDATE channel_relay SET relay_link = ?, address = ?", [.text(before), .text(before)])
+        database.close()
+        let next = try bob.another()
+        let stream = next.follow("news", since: .now)
+        _ = try await alice.client.publish("hello", to: "news")
+        #expect(try await stream.items(1).map(\.line) == ["message hello"])
+        await next.shutdown()
     }
 
     @Test("a record that the last run owed is made by the next one")

@@ -50,11 +50,20 @@ extension ChannelRuntime {
         !isOwner || relayRows().compactMap(Self.recordRelay) == record.content.relays
     }
 
-    /// Whether a reader knows every relay of the record, and counts on no other.
+    /// Whether a reader's rows are those that follow from the record: every relay of it under the member, key
+    /// and link that stand there, and no other that is counted on.
+    ///
+    /// One that left by itself may still stand in the record; the owner's next one says what becomes of it.
     var rowsFit: Bool {
         let rows = relayRows()
         let listed = record.content.relays
-        return listed.allSatisfy { relay in rows.contains { $0.identity == relay.identity.raw } }
+        return listed.allSatisfy { relay in
+            rows.contains { row in
+                row.identity == relay.identity.raw && row.memberID == relay.member.bytes
+                    && row.relayKey == relay.key.raw && row.relayLink == relay.link
+                    && (row.relay.status == .active || row.relay.memberStatus == .left)
+            }
+        }
             && rows.allSatisfy { row in
                 !row.relay.takesMessages || listed.contains { $0.identity.raw == row.identity }
             }
@@ -188,8 +197,11 @@ extension ChannelRuntime {
                 known.insert(row.identity)
                 if row.relayKey != listed.key.raw || row.relayLink != listed.link {
                     engine.background {
-                        try engine.store.setRelayEndpoint(row.id, key: listed.key.raw, link: listed.link)
-                        try engine.store.setRelayAddress(row.id, listed.link)
+                        try engine.store.write { () throws(ClientStoreError) in
+                            try engine.store.setRelayEndpoint(
+                                row.id, key: listed.key.raw, link: listed.link)
+                            try engine.store.setRelayAddress(row.id, listed.link)
+                        }
                     }
                 }
             } else if listed != nil {
