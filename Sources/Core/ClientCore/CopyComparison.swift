@@ -54,6 +54,8 @@ package struct CopyComparison: Sendable {
     private var removed = 0
     /// How many breaks each relay has had.
     private var breaks: [String: Int] = [:]
+    /// Up to which place of its log a relay's order proves nothing: somewhere before it is a break.
+    private var unordered: [String: Int64] = [:]
     private let graceMilliseconds: Int64
 
     package init(graceMilliseconds: Int64) {
@@ -68,7 +70,10 @@ package struct CopyComparison: Sendable {
         _ key: Key, relay: String, sequence: Int64, digest: [UInt8], isProof: Bool = true,
         amends: [UInt8]? = nil, nowMilliseconds: Int64
     ) -> Finding? {
-        let copy = Copy(digest: digest, sequence: sequence, stretch: breaks[relay, default: 0])
+        let isOrdered = sequence > unordered[relay, default: 0]
+        let copy = Copy(
+            digest: digest, sequence: sequence,
+            stretch: isOrdered ? breaks[relay, default: 0] : Self.unknownStretch)
         guard let index = indexes[key] else {
             append(
                 Entry(
@@ -89,7 +94,10 @@ package struct CopyComparison: Sendable {
 
     /// A relay's deliveries begin, as when it has only now come into the channel: what it delivers does not
     /// follow what a relay of that name delivered before.
-    package mutating func started(relay: String) { breaks[relay, default: 0] += 1 }
+    package mutating func started(relay: String) {
+        breaks[relay, default: 0] += 1
+        unordered[relay] = nil
+    }
 
     /// What a relay delivers from now on does not follow what it delivered before: it explained a gap, or was
     /// attached elsewhere.
@@ -100,6 +108,16 @@ package struct CopyComparison: Sendable {
         for at in entries.indices where entries[at].copies[relay] == nil {
             entries[at].excused.insert(relay)
         }
+    }
+
+    /// A relay's log is another one than before, as after a restore, and reached to `head` when it said so.
+    ///
+    /// It had lost what came after the state that was put back, and nobody can tell where in the log that
+    /// is: what was written since may stand before `head`, too. So the order of what it delivers up to there
+    /// proves nothing.
+    package mutating func changedLog(relay: String, head: Int64) {
+        excused(relay: relay)
+        unordered[relay] = head
     }
 
     /// What a relay delivered so far had breaks, and nobody knows any more where they were: its order proves

@@ -327,6 +327,24 @@ struct CopyComparisonTests {
         #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
     }
 
+    @Test("what a relay that was put back has lost may lie anywhere before the end of its new log")
+    func changedLog() {
+        var comparison = CopyComparison(graceMilliseconds: 0)
+        log([1, 2, 3, 4], of: "a", into: &comparison)
+        log([1], of: "b", into: &comparison)
+        // It was put back with 1 and 2, and given 5 before the reader came.
+        comparison.changedLog(relay: "b", head: 3)
+        log([5], of: "a", into: &comparison)
+        log([2], of: "b", into: &comparison)
+        _ = comparison.delivered(Self.key(5), relay: "b", sequence: 3, digest: [5], nowMilliseconds: 0)
+        #expect(comparison.overdue(nowMilliseconds: 1000).isEmpty)
+        // What comes after that is as good as before.
+        log([6, 7, 8], of: "a", into: &comparison)
+        log([6, 8], of: "b", into: &comparison)
+        #expect(
+            comparison.overdue(nowMilliseconds: 1000) == [.withheld(Self.key(7), relay: "b", others: ["a"])])
+    }
+
     @Test("the window is bounded, and old keys are forgotten with their index")
     func bounded() {
         var comparison = CopyComparison(graceMilliseconds: 0)

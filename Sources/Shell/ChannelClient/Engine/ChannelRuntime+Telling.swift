@@ -76,8 +76,17 @@ extension ChannelRuntime {
 
     func noteGap(relay: String, from: Int64, to: Int64, reason: DeliveryGap.Reason) {
         if reason != .erased { comparison.excused(relay: relay) }
-        let gap = DeliveryGap(channel: localName, relay: relay, from: from, to: to, reason: reason)
-        engine.background { try journal("gap", nil, detail: JournalText.encode(gap)) }
+        note(DeliveryGap(channel: localName, relay: relay, from: from, to: to, reason: reason))
+    }
+
+    /// The relay's log is another one than before; it reaches to `head` now.
+    func noteNewLog(relay: String, head: Int64) {
+        comparison.changedLog(relay: relay, head: head)
+        note(DeliveryGap(channel: localName, relay: relay, from: 0, to: 0, reason: .epoch), head: head)
+    }
+
+    private func note(_ gap: DeliveryGap, head: Int64? = nil) {
+        engine.background { try journal("gap", nil, detail: JournalText.encode(gap, head: head)) }
         engine.emit(.gap(gap))
         engine.pumpFollowers(of: id)
     }
@@ -166,11 +175,14 @@ extension ChannelRuntime {
                 amends: copy.target, nowMilliseconds: engine.steadyMilliseconds)
         }
         // A relay that explained a hole in an earlier run is not asked about it again.
-        for detail in try engine.attempt({ try engine.store.journal(of: id, kind: "gap", limit: 1000) }) {
+        let gaps = try engine.attempt { try engine.store.journal(of: id, kind: "gap", limit: 1000) }
+        for detail in gaps.reversed() {
             guard let gap = JournalText.gap(detail, channel: localName), gap.reason != .erased else {
                 continue
             }
             comparison.lostOrder(relay: gap.relay)
+            guard gap.reason == .epoch, let head = JournalText.head(detail) else { continue }
+            comparison.changedLog(relay: gap.relay, head: head)
         }
     }
 

@@ -2,11 +2,14 @@ internal import ChannelWire
 
 /// How gaps and disagreements are kept in the journal: JSON with stable keys.
 enum JournalText {
-    static func encode(_ gap: DeliveryGap) -> String {
-        text([
+    /// `head`: where the new log ended when a relay said that its log is another one.
+    static func encode(_ gap: DeliveryGap, head: Int64? = nil) -> String {
+        var json: JSONObject = [
             "relay": .string(gap.relay), "from": JSONValue(gap.from), "to": JSONValue(gap.to),
             "reason": .string(gap.reason.rawValue),
-        ])
+        ]
+        json["head"] = head.map { JSONValue($0) }
+        return text(json)
     }
 
     static func encode(_ disagreement: RelayDisagreement) -> String {
@@ -27,6 +30,13 @@ enum JournalText {
         return DeliveryGap(
             channel: channel, relay: relay, from: Int64(from) ?? 0, to: Int64(to) ?? 0,
             reason: DeliveryGap.Reason(rawValue: reason) ?? .unknown)
+    }
+
+    /// The `head` that stands beside a gap; nil where there is none.
+    static func head(_ text: String) -> Int64? {
+        guard let json = try? JSONObject.decode(Array(text.utf8)), case .number(let head)? = json["head"]
+        else { return nil }
+        return Int64(head)
     }
 
     static func disagreement(_ text: String, channel: String) -> RelayDisagreement? {

@@ -255,8 +255,7 @@ final class MemberSession: RelayConnectionUser {
         case .resumed: break
         case .started: runtime.comparison.started(relay: name)
         case .newEpoch:
-            runtime.comparison.excused(relay: name)
-            runtime.noteGap(relay: name, from: 0, to: 0, reason: .epoch)
+            runtime.noteNewLog(relay: name, head: attached.head)
         case .moved(let position):
             runtime.comparison.excused(relay: name)
             if attached.resumeAfter > position {
