@@ -29,6 +29,8 @@ enum Sabotage: String, CaseIterable {
     case readerShowsTwice
     /// A reader writes down a position before the messages up to it.
     case positionBeforeMessages
+    /// A reader takes a relay's word for it that a message was deleted.
+    case erasedIsBelieved
 
     /// Whether a life can show it at all; a search passes over the others.
     func mayShow(in plan: Plan) -> Bool {
@@ -54,6 +56,7 @@ enum Sabotage: String, CaseIterable {
         case .refusalKeyedByInvitation, .epochKeptAfterRestore, .commitWithoutSync, .refusalForgottenAtStart:
             return false
         case .staleRecordAccepted: return plan.liar?.lie == .servesOldRecord
+        case .erasedIsBelieved: return plan.liar?.lie == .claimsDeletion
         default: return true
         }
     }
@@ -75,5 +78,6 @@ enum Sabotage: String, CaseIterable {
         .staleRecordAccepted: 111,
         .readerShowsTwice: 3,
         .positionBeforeMessages: 7,
+        .erasedIsBelieved: 32,
     ]
 }

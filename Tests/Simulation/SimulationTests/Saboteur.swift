@@ -207,6 +207,13 @@ final class Saboteur {
                 "UPDATE log_cursor SET position = position + 1 WHERE relay = (SELECT min(relay) FROM log_cursor)"
             )
             if moved == 1 { touched.insert(client.index) }
+        case .erasedIsBelieved:
+            guard let stored = try? client.engine?.store.channels().first,
+                let runtime = try? client.engine?.runtime(stored.id)
+            else { return }
+            for gap in client.gaps where gap.reason == .erased {
+                runtime.comparison.excused(relay: gap.relay)
+            }
         case .staleRecordAccepted:
             guard let stored = try? client.engine?.store.channels().first,
                 let runtime = try? client.engine?.runtime(stored.id)

@@ -95,7 +95,71 @@ enum Scenarios {
                         Planned(at: 2_000, step: .removeRelay(relay: 1)),
                     ])
             )
-        }  // It has taken the reader by then, who is a member and has been shown something.
+        }
+        + (0..<14).map { operations in
+            (
+                "a reader's power goes \(operations) writes into the return of a relay",
+                Plan(
+                    seed: UInt64(70 + operations),
+                    steps: [
+                        Planned(at: 1_000, step: .join(reader: 0)),
+                        Planned(at: 4_000, step: .removeRelay(relay: 1)),
+                        Planned(
+                            at: 5_000,
+                            step: .crashClient(
+                                client: 1, afterOperations: operations, silently: false, downFor: 1_000)),
+                        Planned(at: 5_100, step: .addRelay(relay: 1)),
+                    ])
+            )
+        }
+        + (0..<8).map { seed in
+            (
+                "a relay is put back while a reader is away, and goes on from there",
+                Plan(
+                    seed: UInt64(90 + seed),
+                    steps: [
+                        Planned(at: 1_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 2_000, step: .join(reader: 0)),
+                        Planned(
+                            at: 4_000,
+                            step: .crashClient(
+                                client: 1, afterOperations: nil, silently: false,
+                                downFor: seed.isMultiple(of: 2) ? 12_000 : 4_000)),
+                        Planned(at: 5_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 6_000, step: .backup(relay: 1)),
+                        Planned(at: 7_000, step: .publish(bytes: 40, copies: 2)),
+                        Planned(at: 9_000, step: .restore(relay: 1, downFor: 1_000)),
+                        Planned(at: 11_000, step: .publish(bytes: 40, copies: 2)),
+                    ])
+            )
+        }
+        + (14..<24).map { operations in
+            (
+                "a reader's power goes \(operations) writes into the log of a relay that was put back",
+                Plan(
+                    seed: UInt64(100 + operations),
+                    steps: [
+                        Planned(at: 1_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 2_000, step: .join(reader: 0)),
+                        Planned(
+                            at: 4_000, step: .block(client: 1, relay: 1, refused: true, milliseconds: 9_500)),
+                        Planned(
+                            at: 4_000, step: .block(client: 1, relay: 0, refused: true, milliseconds: 12_000)),
+                        Planned(at: 4_100, step: .cut(client: 1, relay: 1)),
+                        Planned(at: 4_100, step: .cut(client: 1, relay: 0)),
+                        Planned(at: 5_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 6_000, step: .backup(relay: 1)),
+                        Planned(at: 7_000, step: .publish(bytes: 40, copies: 2)),
+                        Planned(at: 9_000, step: .restore(relay: 1, downFor: 1_000)),
+                        Planned(at: 11_000, step: .publish(bytes: 40, copies: 2)),
+                        Planned(
+                            at: 13_501,
+                            step: .crashClient(
+                                client: 1, afterOperations: operations, silently: false, downFor: 1_000)),
+                    ])
+            )
+        }
+        // It has taken the reader by then, who is a member and has been shown something.
         + (1...8).map { moment in
             (
                 "a relay's power goes \(moment * 400) ms into a join that takes its time",

@@ -154,24 +154,40 @@ extension World {
         }
     }
 
-    /// Promise 9, where there was something to be compared.
+    /// Promise 9, where another relay's copies prove it: one that delivered the message, and before and after
+    /// it, in its own log, others that the liar delivered too.
+    ///
+    /// Two relays' logs prove nothing together: that one of them has a message which came before, and the
+    /// other one which came after, says nothing of what the liar was given in between.
     private func lookForTheLiar(
         _ liar: Liar, _ reader: SimulatedClient, _ shown: [ReferenceRelay.Key: SimulatedClient.Shown]
     ) {
-        guard !reader.accusations.contains(where: { $0.relay == liar.relay }) else { return }
+        guard !reader.accusations.contains(where: { $0.relay == liar.relay }),
+            hasNoBreak(liar.relay, reader)
+        else { return }
         let identity = relays[liar.relay].identityKey
         let position = reader.position(at: identity)
         let fromLiar = reader.copies(from: identity)
-        let wasExcused = reader.gaps.contains { relayIndex($0.relay) == liar.relay && $0.reason != .erased }
+        let witnesses = relays.filter { $0.index != liar.relay && hasNoBreak($0.index, reader) }
+            .map { reader.copies(from: $0.identityKey) }
         for (key, sequence) in liar.told where sequence <= position && shown[key]?.isDeleted == false {
-            guard !wasExcused, fromLiar[key] == nil else { continue }
-            // Between two messages that it did deliver there is no excuse.
-            guard let last = fromLiar.values.max(), let first = fromLiar.values.min(), first < sequence,
-                sequence < last
-            else { continue }
-            problem("\(reader.name) was not told of relay \(liar.relay), which lied (\(liar.lie.rawValue))")
-            return
+            guard fromLiar[key] == nil, let first = fromLiar.values.min(), first < sequence else { continue }
+            for witness in witnesses {
+                guard let place = witness[key] else { continue }
+                let both = witness.filter { truth.written[$0.key] != nil && fromLiar[$0.key] != nil }.values
+                guard both.contains(where: { $0 < place }), both.contains(where: { $0 > place }) else {
+                    continue
+                }
+                problem(
+                    "\(reader.name) was not told of relay \(liar.relay), which lied (\(liar.lie.rawValue))")
+                return
+            }
         }
+    }
+
+    /// Whether a relay told a reader of nothing that may have parted its log.
+    private func hasNoBreak(_ relay: Int, _ reader: SimulatedClient) -> Bool {
+        !reader.gaps.contains { relayIndex($0.relay) == relay && $0.reason != .erased }
     }
 
     private func deletedMessages() -> Set<ReferenceRelay.Key> {
