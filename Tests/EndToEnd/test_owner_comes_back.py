@@ -1,5 +1,7 @@
 """What an owner finds who was away while an operator left, or left and allowed again."""
 
+import shutil
+
 
 def listed(owner, channel, name, *words):
     return next(row for row in owner.json("relays", channel, *words)["relays"] if row["name"] == name)
@@ -81,3 +83,31 @@ def test_a_reader_survives_a_relay_that_is_removed_and_added_again(world):
     alice.post("#news", "last")
     following.wait_texts(*texts, "last")
     assert not [note for note in following.notes if "SQLite" in note]
+
+
+def test_a_channel_that_the_relays_deleted_already_is_deleted(world):
+    """As after a loss of the relays' answers: the home is that of before the deletion."""
+    relays = [world.relay("first"), world.relay("second")]
+    alice = world.person("alice")
+    alice.know(*relays)
+    alice.create("news", *relays)
+    before = world.path / "before"
+    shutil.copytree(alice.home, before)
+    alice("channel", "delete", "#news", "--yes")
+    for _ in range(3):
+        shutil.rmtree(alice.home)
+        shutil.copytree(before, alice.home)
+        again = alice("channel", "delete", "#news", "--yes")
+        assert again.out == "#news is deleted\n" and again.err == ""
+        assert alice.json("channels")["channels"] == [] and alice.json("outbox")["outbox"] == []
+
+
+def test_a_deletion_is_accepted_however_busy_the_links_are(world):
+    """What a relay says of itself on the control link is no answer to the deletion on the other one."""
+    relays = [world.relay("first"), world.relay("second")]
+    alice = world.person("alice")
+    alice.know(*relays)
+    for number in range(8):
+        alice.create(f"news {number}", *relays)
+        deleted = alice.json("channel", "delete", f"news {number}", "--yes")
+        assert [row["outcome"] for row in deleted["relays"]] == ["accepted", "accepted"], deleted

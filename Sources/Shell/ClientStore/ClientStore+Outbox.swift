@@ -99,6 +99,11 @@ extension ClientStore {
             [.integer(event), SQLiteValue(pendingToo)])
     }
 
+    /// Takes what waits for a relay out of the outbox.
+    package func discardPending(relay: Int64) throws(ClientStoreError) {
+        try run("DELETE FROM outbox WHERE relay = ? AND state = 'pending'", [.integer(relay)])
+    }
+
     /// The own events with a message id, newest first.
     package func ownEvent(messageID: [UInt8], in channel: Int64) throws(ClientStoreError) -> Int64? {
         try first(

@@ -117,8 +117,7 @@ public struct OutboxRow: Equatable, Sendable {
     public let relay: String
     /// `pending` or `refused`.
     public let state: String
-    /// How often the relay answered that it cannot take it now; a relay that cannot be reached gives no
-    /// answer.
+    /// How often it was sent; to a relay that cannot be reached nothing is sent.
     public let attempts: Int
     /// What the last attempt ended with, or why the relay cannot be reached; nil while nothing went wrong.
     public let lastError: String?

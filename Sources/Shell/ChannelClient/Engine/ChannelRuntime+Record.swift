@@ -115,16 +115,26 @@ extension ChannelRuntime {
     }
 
     /// The relay does not carry the channel any more: the others and the readers get a record without it.
+    ///
+    /// Not while we delete the channel: a relay that has done so says the same on the control link, perhaps
+    /// before its answer to the deletion comes on the other one.
     func relayStoppedCarrying(_ relayID: Int64) {
-        guard isOwner, change(relayID, { $0.carryingEnded() }) == .changed else { return }
+        guard isOwner, state != .deleted, change(relayID, { $0.carryingEnded() }) == .changed else { return }
         scheduleRecord()
         dropOutbox(relayID, .channelInactive)
     }
 
     /// What waits for a relay that will never take it waits no longer.
+    ///
+    /// A deletion is not refused by a relay that has nothing to delete: it is not owed any more.
     func dropOutbox(_ relayID: Int64, _ code: LinkErrorCode = .channelRejected) {
         let now = engine.nowMilliseconds
         let rows = engine.background { try engine.store.pendingRows(relay: relayID, limit: 10_000) } ?? []
+        if isOwner, state == .deleted {
+            engine.background { try engine.store.discardPending(relay: relayID) }
+            for row in rows { outboxChanged(event: row.event, relayID: relayID) }
+            return
+        }
         for row in rows {
             engine.background {
                 try engine.store.changeOutbox(event: row.event, relay: relayID) {

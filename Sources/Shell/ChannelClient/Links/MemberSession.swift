@@ -156,8 +156,16 @@ final class MemberSession: RelayConnectionUser {
     private func ended(_ failure: ConnectionFailure) {
         guard let code = failure.code.flatMap({ LinkErrorCode(rawValue: $0) }) else { return }
         if runtime.isOwner {
+            let isOurDeletion = runtime.state == .deleted
             switch code {
-            case .channelInactive: runtime.relayStoppedCarrying(relayID)
+            case .unknownChannel, .channelDeleted:
+                if isOurDeletion { runtime.dropOutbox(relayID, code) }
+            case .channelInactive:
+                if isOurDeletion {
+                    runtime.dropOutbox(relayID, code)
+                } else {
+                    runtime.relayStoppedCarrying(relayID)
+                }
             case .channelRejected:
                 runtime.relayRejected(relayID, reason: RejectionReason.rejoinRejected.text)
             default: break
