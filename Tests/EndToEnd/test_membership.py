@@ -135,3 +135,21 @@ def test_following_ends_without_a_word_about_its_own_links(world):
     for _ in range(4):
         ended = alice("follow", "#news", "--count", "1", "--timeout", "1", code=69)
         assert "connected to first" in ended.err and "not connected" not in ended.err, ended
+
+
+def test_who_asks_which_relays_answer_is_told_the_same_each_time(world):
+    first, second = world.relay("first"), world.relay("second")
+    alice, bob = world.person("alice"), world.person("bob")
+    alice.know(first, second)
+    bob.know(first, second)
+    bob("join", alice.create("news", first, second)["link"])
+
+    def connected(person, *words):
+        return {row["name"]: row["connected"] for row in person.json("relays", "#news", *words)["relays"]}
+
+    for person in (alice, bob, alice, bob):
+        assert connected(person) == {"first": True, "second": True}
+        assert connected(person, "--offline") == {"first": False, "second": False}
+    second.stop()
+    for person in (alice, bob):
+        assert connected(person) == {"first": True, "second": False}

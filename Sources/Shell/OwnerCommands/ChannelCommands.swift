@@ -117,15 +117,27 @@ enum ChannelCommands {
                 try await session.client.removeRelay(name, from: channel, timeout: session.timeout)
             }
         }
-        if added.isEmpty, removed.isEmpty, !command.has("offline") {
+        var answered = Set(outcomes.filter { $0.result == .active }.map(\.relay))
+        var unreachable: Set<String> = []
+        let asks = added.isEmpty && removed.isEmpty && !command.has("offline")
+        if asks {
             // Best effort: a relay that does not answer shows its last state and the failure.
-            _ = try await session.waiting("asking the relays") {
+            let report = try await session.waiting("asking the relays") {
                 try await session.client.synchronize(channel, timeout: min(session.timeout, .seconds(5)))
             }
+            unreachable = Set(report.unreachable.map(\.relay))
         }
         let relays = try await session.client.channelRelays(of: channel)
+        if asks {
+            let serving = relays.filter {
+                [.accepted, .acknowledgedRoster, .active].contains($0.status)
+            }
+            answered = Set(serving.map(\.name)).subtracting(unreachable)
+        }
         let told = outcomes.map { Present.json($0, done: removed.isEmpty ? "active" : "removed") }
-        var document: [(String, JSONValue)] = [("relays", .array(relays.map(Present.json)))]
+        var document: [(String, JSONValue)] = [
+            ("relays", .array(relays.map { Present.json($0, answered: answered.contains($0.name)) }))
+        ]
         if !(added + removed).isEmpty { document.append(("outcomes", .array(told))) }
         // Of a removal only what did not work is worth more words: a relay that never took the channel up is
         // not told either.

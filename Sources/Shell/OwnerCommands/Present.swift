@@ -38,13 +38,15 @@ package enum Present {
         ]
     }
 
-    static func json(_ relay: ChannelRelay) -> JSONValue {
+    /// `answered`: whether it carries the channel and answered this command; whether a link is open in this
+    /// very moment is a matter of chance here.
+    static func json(_ relay: ChannelRelay, answered: Bool) -> JSONValue {
         [
             "name": .string(relay.name), "status": .string(relay.status.rawValue),
             "memberStatus": .string(relay.memberStatus.rawValue), "reason": .optional(relay.reason),
             "memberId": .string(relay.memberID), "address": .string(relay.address),
             "identity": .string(relay.identity), "since": .integer(relay.since),
-            "connected": .bool(relay.connected),
+            "connected": .bool(answered),
             "lastError": .optional(relay.lastError),
         ]
     }
