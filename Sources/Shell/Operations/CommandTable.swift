@@ -67,7 +67,8 @@ package struct CommandTable: Sendable {
             }
             throw OperatorError(.usage, "no command given", hint: "\(program) --help lists the commands")
         }
-        throw unknownCommand(Array(plain))
+        // Who asks for help on a command means that command.
+        throw unknownCommand(Array(plain.first == "help" ? plain.dropFirst() : plain[...]))
     }
 
     // MARK: Finding the command

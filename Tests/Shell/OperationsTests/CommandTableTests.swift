@@ -42,6 +42,12 @@ import Testing
         #expect(text.contains("antenna completions zsh > _antenna") && !text.contains("antennactl"))
     }
 
+    @Test("who asks for help on a command that is none is told so, and of the one that was meant")
+    func helpOnNothing() throws {
+        let error = try #require(throws: OperatorError.self) { _ = try Self.table.parse(["help", "pots"]) }
+        #expect(error.message == "there is no command ‘pots’" && error.hint == "did you mean ‘post’?")
+    }
+
     @Test("options stand before, between and after the words of a command")
     func optionsAnywhere() throws {
         for words in [
