@@ -165,6 +165,8 @@ final class Authority {
                     idleMilliseconds = min(idleMilliseconds, max(1, Int(watchdog / 4)))
                 }
                 outboxes = Array(repeating: [], count: loops.count)
+            // What cannot be written down now is at the next start.
+            case .claim(let identity): try? ledger.claim(for: identity)
             case .settingsChanged(let options):
                 // What came before it is decided by the limits of before.
                 settle()

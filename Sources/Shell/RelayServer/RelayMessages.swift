@@ -35,6 +35,8 @@ struct ControlReference: Hashable, Sendable {
 enum AuthorityMessage: Sendable {
     /// The first: who the loops are.
     case begin(RelayShared, [Mailbox<LoopMessage>])
+    /// The relay's identity key was made and is on disk.
+    case claim([UInt8])
     /// Something that has one reply of the ledger.
     case ask(LinkReference, LedgerCommand, Question, bytes: Int)
     /// A PUBLISH body, already checked as far as its bytes go.

@@ -1,5 +1,6 @@
 internal import ControlWire
 internal import LibeventLoop
+internal import LinkRuntime
 internal import Operations
 internal import OperatorLink
 internal import PosixKit
@@ -87,9 +88,10 @@ package enum RelayProgram {
     private static func restore(_ command: ParsedCommand, _ output: Output) throws(OperatorError) {
         let configuration = try RelayConfiguration(RelaySettings(command).read())
         let file = command.argument(0) ?? ""
+        let identity = try RelayServer.readIdentity(configuration.state + "/relay.identity")
         let report: Restore.Report
         do throws(RelayStoreError) {
-            report = try Restore.run(from: file, into: configuration.state)
+            report = try Restore.run(from: file, into: configuration.state, identity: identity?.publicKey)
         } catch {
             throw RelayServer.storeError(error)
         }

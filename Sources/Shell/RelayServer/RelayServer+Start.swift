@@ -27,8 +27,10 @@ extension RelayServer {
     // MARK: The store
 
     /// Opens the state and waits to hear who the loops are.
+    ///
+    /// `identity`: the key of the relay that worked here before; nil where its file is not there.
     static func startAuthority(
-        _ configuration: RelayConfiguration, _ mailbox: Mailbox<AuthorityMessage>,
+        _ configuration: RelayConfiguration, _ mailbox: Mailbox<AuthorityMessage>, identity: [UInt8]?,
         _ startup: Mailbox<StartupMessage>
     ) -> PosixThread {
         PosixThread.start(name: "authority") {
@@ -39,9 +41,28 @@ extension RelayServer {
                 startup.post(.failed(storeError(error)))
                 return
             }
+            do throws(RelayStoreError) {
+                if let identity {
+                    try ledger.claim(for: identity)
+                } else if let owner = try ledger.owner() {
+                    ledger.close()
+                    return startup.post(.failed(identityIsMissing(configuration.state, owner)))
+                }
+            } catch {
+                ledger.close()
+                return startup.post(.failed(storeError(error)))
+            }
             startup.post(.ready)
             Authority(mailbox: mailbox, ledger: ledger).run()
         }
+    }
+
+    private static func identityIsMissing(_ state: String, _ owner: [UInt8]) -> OperatorError {
+        OperatorError(
+            .databaseCorrupt,
+            "\(state)/relay.identity is missing, and the database is that of the relay with the key "
+                + Base64URL.encode(owner, padded: false),
+            hint: "restore the file; to begin anew under another address, take relay.db away too")
     }
 
     static func startReader(
@@ -118,31 +139,35 @@ extension RelayServer {
 
     // MARK: The identity and the listening socket
 
-    /// The keys of the relay, made at the first start.
-    static func loadIdentity(
-        _ path: String, _ log: Log, _ nowSeconds: Int64
-    ) throws(OperatorError) -> RelayIdentity {
-        guard Posix.exists(path) else {
-            let fresh = RelayIdentity.create(nowSeconds: nowSeconds)
-            try write(fresh, path)
-            log.info("relay.created", ["identity": .text(path)])
-            return fresh
-        }
+    /// The keys of the relay as the file has them; nil where there is no file.
+    static func readIdentity(_ path: String) throws(OperatorError) -> RelayIdentity? {
+        guard Posix.exists(path) else { return nil }
         let bytes: [UInt8]
         do throws(PosixError) {
             bytes = try Posix.readFile(path, limit: 64 << 10)
         } catch {
             throw OperatorError(error.isPermission ? .notPermitted : .inputOutput, error.description)
         }
-        let identity: RelayIdentity
         do throws(RelayIdentity.FileProblem) {
-            identity = try RelayIdentity.decode(bytes)
+            return try RelayIdentity.decode(bytes)
         } catch {
             throw OperatorError(
                 .databaseCorrupt, "\(path): \(error.description)",
                 hint: "restore the file; without it the address is lost")
         }
-        return fresh(identity, path, log, nowSeconds) ?? identity
+    }
+
+    /// The keys to serve with: those of the file, renewed where that is due, or new ones at the first start.
+    static func useIdentity(
+        _ known: RelayIdentity?, _ path: String, _ log: Log, _ nowSeconds: Int64
+    ) throws(OperatorError) -> RelayIdentity {
+        guard let known else {
+            let fresh = RelayIdentity.create(nowSeconds: nowSeconds)
+            try write(fresh, path)
+            log.info("relay.created", ["identity": .text(path)])
+            return fresh
+        }
+        return fresh(known, path, log, nowSeconds) ?? known
     }
 
     /// A certificate that is about to end, or whose time has not come, is replaced where that can be done

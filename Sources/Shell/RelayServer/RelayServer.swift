@@ -51,11 +51,14 @@ package final class RelayServer: Sendable {
 
         try Console.requireDescriptors(RelayServer.descriptorsMin(loops: configuration.loops))
         // The store first: what cannot be opened is refused before anything is written or listened on.
-        let authorityThread = RelayServer.startAuthority(configuration, authority, startup)
+        let identityPath = configuration.state + "/relay.identity"
+        let known = try RelayServer.readIdentity(identityPath)
+        let authorityThread = RelayServer.startAuthority(
+            configuration, authority, identity: known?.publicKey, startup)
         try RelayServer.wait(startup)
         do throws(OperatorError) {
-            let identityPath = configuration.state + "/relay.identity"
-            let identity = try RelayServer.loadIdentity(identityPath, log, keyClock.nowSeconds())
+            let identity = try RelayServer.useIdentity(known, identityPath, log, keyClock.nowSeconds())
+            if known == nil { authority.post(.claim(identity.publicKey)) }
             let socket = try RelayServer.listen(configuration, mayInherit: readSettings != nil)
             guard let listening = Posix.localAddress(socket.raw), let key = PublicKey(raw: identity.publicKey)
             else {

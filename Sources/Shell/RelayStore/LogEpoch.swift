@@ -1,3 +1,4 @@
+import ChannelWire
 import PosixKit
 import SQLiteKit
 import SodiumCrypto
@@ -76,6 +77,21 @@ enum LogEpoch {
             try set("instance", Array("copy".utf8), database)
             try set("instance_before", Array("copy".utf8), database)
         }
+    }
+
+    // MARK: Whose it is
+
+    /// The identity key of the relay whose database it is. A copy has it too.
+    static func owner(_ database: Database) throws(SQLiteError) -> [UInt8]? {
+        try value("identity", database)
+    }
+
+    static func setOwner(_ identity: [UInt8], _ database: Database) throws {
+        try database.transaction { try set("identity", identity, database) }
+    }
+
+    static func words(belongsTo owner: [UInt8]) -> String {
+        "it belongs to the relay with the key \(Base64URL.encode(owner, padded: false))"
     }
 
     private static func value(_ name: String, _ database: Database) throws(SQLiteError) -> [UInt8]? {

@@ -7,6 +7,29 @@ package enum LackOfRoom: String, Equatable, Sendable {
     case volume = "the volume is nearly full"
     /// What was committed cannot move into the database while somebody reads an older state of it.
     case heldLog = "another program reads the database for long, so its write-ahead log cannot be emptied"
+    /// What is written now goes into files that have no name any more, and is gone when the relay ends.
+    case replaced = "the database was replaced or removed while the relay works; put it back, or restart the relay"
+}
+
+/// Which files a ledger has opened, to notice when others stand in their place.
+struct OpenFiles {
+    private let database: FileStatus?
+    /// Nil until something was written.
+    private var log: FileStatus?
+
+    init(_ path: String) {
+        database = Posix.status(path)
+        log = Posix.status(path + "-wal")
+    }
+
+    mutating func areInPlace(database: FileStatus?, log: FileStatus?) -> Bool {
+        if self.log == nil { self.log = log }
+        func isSame(_ known: FileStatus?, _ found: FileStatus?) -> Bool {
+            guard let known else { return true }
+            return found.map { $0.isSameFile(as: known) } ?? false
+        }
+        return isSame(self.database, database) && isSame(self.log, log)
+    }
 }
 
 /// How much may be stored.
@@ -19,12 +42,14 @@ extension RelayLedger {
 
     /// Whether messages, members and channels may be added now: nil, or what is in the way.
     package func lackOfRoom() -> LackOfRoom? {
+        let written = Posix.status(database.path + "-wal")
+        if !files.areInPlace(database: Posix.status(database.path), log: written) { return .replaced }
         if options.volumeReserveBytes > 0, let free = try? Posix.freeBytes(directory),
             free < UInt64(options.volumeReserveBytes)
         {
             return .volume
         }
-        if isLogHeld() { return .heldLog }
+        if (written?.size ?? 0) > options.walBytesMax, isLogHeld() { return .heldLog }
         guard let quota = options.quotaBytes, let used = try? usedBytes() else { return nil }
         return used < quota ? nil : .quota
     }

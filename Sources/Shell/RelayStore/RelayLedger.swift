@@ -40,6 +40,7 @@ package final class RelayLedger {
     var busyTimeoutMilliseconds = 5000
     /// What each address has had of invitations.
     var allowance = InvitationAllowance()
+    var files: OpenFiles
     /// Where the sweep through all channels has come to.
     var sweptThrough: Int64 = 0
 
@@ -52,6 +53,7 @@ package final class RelayLedger {
         (epoch, epochIsKept) = try storing(state.databasePath) { try LogEpoch.settle(database, in: state) }
         self.state = state
         self.database = database
+        files = OpenFiles(state.databasePath)
         book = ChannelBook(database)
         log = LogTable(database: database)
         members = MemberTable(database: database)
@@ -66,8 +68,8 @@ package final class RelayLedger {
     /// Units: `now` in seconds since 1970; entries are stamped with it.
     package func perform(_ commands: [LedgerCommand], now: Int64) -> LedgerBatch {
         guard !commands.isEmpty else { return LedgerBatch() }
-        let hasRoom = lackOfRoom() == nil
-        switch attempt(commands, hasRoom, now) {
+        let lack = lackOfRoom()
+        switch attempt(commands, lack, now) {
         case .success(let batch):
             return batch
         case .failure(let error):
@@ -82,7 +84,7 @@ package final class RelayLedger {
         // One command may have spoiled it for the others.
         var whole = LedgerBatch()
         for command in commands {
-            switch attempt([command], hasRoom, now) {
+            switch attempt([command], lack, now) {
             case .success(let batch):
                 whole.replies += batch.replies
                 whole.notices += batch.notices
@@ -100,7 +102,7 @@ package final class RelayLedger {
     }
 
     private func attempt(
-        _ commands: [LedgerCommand], _ hasRoom: Bool, _ now: Int64
+        _ commands: [LedgerCommand], _ lack: LackOfRoom?, _ now: Int64
     ) -> Result<LedgerBatch, SQLiteError> {
         notices = []
         var replies: [LedgerReply] = []
@@ -111,8 +113,10 @@ package final class RelayLedger {
         do throws(SQLiteError) {
             try database.begin()
             for command in commands {
-                if !hasRoom, command.grows {
+                if lack != nil, command.grows {
                     replies.append(.failed(.storageFull))
+                } else if lack == .replaced, command.decides {
+                    replies.append(.failed(.internal(LackOfRoom.replaced.rawValue)))
                 } else {
                     replies.append(try carryOut(command, now))
                 }
@@ -154,6 +158,30 @@ package final class RelayLedger {
         case .listAudit(let limit): .audit(try listAudit(limit))
         case .members(let selector, let after, let limit): try listMembers(selector, after, limit)
         case .status: .status(try status())
+        }
+    }
+
+    // MARK: Whose it is
+
+    /// The identity key of the relay whose database this is; nil where none has claimed it yet.
+    package func owner() throws(RelayStoreError) -> [UInt8]? {
+        try storing(database.path) { try LogEpoch.owner(database) }
+    }
+
+    /// Makes this the database of the relay with an identity key, if it is nobody's.
+    ///
+    /// Throws: `foreign` where it is another relay's. A volume that is full leaves it nobody's.
+    package func claim(for identity: [UInt8]) throws(RelayStoreError) {
+        if let owner = try owner() {
+            guard owner == identity else {
+                throw .foreign(path: database.path, reason: LogEpoch.words(belongsTo: owner))
+            }
+            return
+        }
+        do throws(RelayStoreError) {
+            try storing(database.path) { try LogEpoch.setOwner(identity, database) }
+        } catch {
+            guard error == .full else { throw error }
         }
     }
 
@@ -211,6 +239,14 @@ extension LedgerCommand {
     var grows: Bool {
         switch self {
         case .invite, .putRecord, .applyRoster, .join, .publish: true
+        default: false
+        }
+    }
+
+    /// It is an operator's word that has to last.
+    var decides: Bool {
+        switch self {
+        case .leave, .allow, .acceptInvitation, .rejectInvitation, .forget, .prune: true
         default: false
         }
     }

@@ -14,16 +14,19 @@ package enum Restore {
     /// Restores `backup` into a directory in which no relay works. The backup itself stays as it is.
     ///
     /// Channels that the operator has left since the backup was made stay refused: no means no.
+    /// `identity` is the key of the relay that works in the directory, where there is one.
     /// Throws: `inUse` while a relay works there; `foreign`, `tooNew` or `corrupt` for what is no sound
-    /// backup. Then nothing has changed.
-    package static func run(from backup: String, into directory: String) throws(RelayStoreError) -> Report {
+    /// backup, or another relay's. Then nothing has changed.
+    package static func run(
+        from backup: String, into directory: String, identity: [UInt8]? = nil
+    ) throws(RelayStoreError) -> Report {
         guard Posix.exists(backup) else { throw .missing(path: backup) }
         try StateDirectory.inspectHeader(of: backup)
         let state = try StateDirectory(directory)
         return try storing(directory) {
             let refusals = keptRefusals(state)
             let unfinished = state.databasePath + ".new"
-            let report = try prepare(backup, unfinished, refusals)
+            let report = try prepare(backup, unfinished, refusals, identity)
             // A write-ahead log of the old database must not meet the new one.
             for suffix in ["-wal", "-shm"] { try Posix.removeFile(state.databasePath + suffix) }
             try Posix.rename(unfinished, to: state.databasePath)
@@ -62,7 +65,9 @@ package enum Restore {
         return kept ?? []
     }
 
-    private static func prepare(_ backup: String, _ path: String, _ refusals: [Kept]) throws -> Report {
+    private static func prepare(
+        _ backup: String, _ path: String, _ refusals: [Kept], _ identity: [UInt8]?
+    ) throws -> Report {
         try Posix.removeFile(path)
         try Posix.removeFile(path + "-journal")
         try Posix.writeFileAtomically(path, [], mode: 0o600)
@@ -74,6 +79,11 @@ package enum Restore {
             copy.close()
             try Posix.removeFile(path)
             throw RelayStoreError.corrupt(path: backup, reason: problem)
+        }
+        if let identity, let owner = try LogEpoch.owner(copy), owner != identity {
+            copy.close()
+            try Posix.removeFile(path)
+            throw RelayStoreError.foreign(path: backup, reason: LogEpoch.words(belongsTo: owner))
         }
         var kept = 0
         try copy.transaction {

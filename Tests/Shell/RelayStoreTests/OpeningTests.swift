@@ -150,6 +150,42 @@ struct OpeningTests {
     }
 }
 
+@Suite("Files that are taken away while the relay works")
+struct ReplacedFilesTests {
+    @Test(
+        "nothing is accepted into files without a name, and all goes on once they are back",
+        arguments: ["", "-wal"])
+    func replaced(suffix: String) throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        let news = TestChannel()
+        try ledger.take(news)
+        #expect(try ledger.published(news.post("m1")) == .stored(sequence: 1))
+        let file = directory.path + "/relay.db" + suffix
+        let away = directory.path + "/away"
+        for isReplaced in [false, true] {
+            let copy = try Posix.readFile(file)
+            try Posix.rename(file, to: away)
+            if isReplaced { try Posix.writeFileAtomically(file, copy) }
+            #expect(ledger.lackOfRoom() == .replaced)
+            guard case .failed(.storageFull) = try ledger.ask(news.post("m2")) else { throw TestFailure() }
+            guard case .failed(.internal) = try ledger.ask(.leave(ChannelSelector("news"), operatorWord))
+            else {
+                throw TestFailure()
+            }
+            guard case .status(let status) = try ledger.ask(.status) else { throw TestFailure() }
+            #expect(status.lackOfRoom == .replaced && status.messages == 1)
+            try Posix.rename(away, to: file)
+            #expect(ledger.lackOfRoom() == nil)
+        }
+        #expect(try ledger.published(news.post("m2")) == .stored(sequence: 2))
+        ledger.close()
+        let again = try RelayLedger(directory: directory.path)
+        #expect(try again.published(news.post("m2")) == .repeated(sequence: 2))
+        again.close()
+    }
+}
+
 @Suite("The epoch of the log")
 struct EpochTests {
     private func epoch(_ directory: TemporaryDirectory) throws -> [UInt8] {

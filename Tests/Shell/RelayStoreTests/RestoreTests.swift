@@ -43,6 +43,34 @@ struct RestoreTests {
         again.close()
     }
 
+    @Test("a backup of another relay is not put in the place of this one's database")
+    func anotherRelays() throws {
+        let ledger = try prepare()
+        try ledger.claim(for: [UInt8](repeating: 1, count: 32))
+        let theirs = directory.path + "/theirs.db"
+        try RelayReader(directory: directory.path + "/state").backup(to: theirs)
+        ledger.close()
+        let state = directory.path + "/other"
+        let other = try RelayLedger(directory: state)
+        try other.claim(for: [UInt8](repeating: 2, count: 32))
+        let claimed = #expect(throws: RelayStoreError.self) {
+            try other.claim(for: [UInt8](repeating: 1, count: 32))
+        }
+        #expect(claimed?.exitCode == 65)
+        other.close()
+        let error = #expect(throws: RelayStoreError.self) {
+            try Restore.run(from: theirs, into: state, identity: [UInt8](repeating: 2, count: 32))
+        }
+        #expect(error?.exitCode == 65)
+        let again = try RelayLedger(directory: state)
+        #expect(try again.owner() == [UInt8](repeating: 2, count: 32))
+        again.close()
+        // One that nobody has claimed is anybody's.
+        #expect(
+            try Restore.run(from: backup, into: state, identity: [UInt8](repeating: 2, count: 32)).channels
+                == 2)
+    }
+
     @Test("what the operator left after the backup stays refused: no means no")
     func refusalsKept() throws {
         let ledger = try prepare()
