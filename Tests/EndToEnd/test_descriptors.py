@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -98,3 +99,22 @@ def test_just_enough_descriptors_are_enough(world):
     few = ["prlimit", "--nofile=32:32"]
     assert run([*few, *alice.words, "post", "#news", "hello"], env=alice.env).code == 0
     assert alice.texts("#news") == ["hello"]
+
+
+def test_the_words_arrive_whatever_was_loaded_before(world):
+    """The Swift runtime finds no arguments once a library that was loaded first has set a variable."""
+    compiler = next((c for c in map(shutil.which, ("cc", "clang", "gcc")) if c), None)
+    if not compiler:
+        pytest.skip("needs a C compiler")
+    source, library = world.path / "early.c", world.path / "early.so"
+    source.write_text("#include <stdlib.h>\n"
+                      "__attribute__((constructor)) static void early(void) { setenv(\"EARLY\", \"1\", 1); }\n")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    env = environment(world.path, LD_PRELOAD=str(library))
+    for program in ("antenna", "antennad", "antennactl"):
+        assert run([BIN / program, "--version"], env=env).out.startswith(f"{program} ")
+    assert run([BIN / "antenna", "--home", world.path / "home", "profile", "alice b", "--json"], env=env).code == 0
+    shown = run([BIN / "antenna", "--home", world.path / "home", "profile"], env=environment(world.path))
+    assert shown.out == "alice b\n"
+    unknown = run([BIN / "antenna", "channel", "list", "", "x"], env=env)
+    assert unknown.code == 64 and "‘’" in unknown.err

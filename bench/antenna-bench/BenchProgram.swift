@@ -6,7 +6,7 @@ internal import PosixKit
 enum BenchProgram {
     static func main() -> Never {
         Console.begin()
-        let code = run(Array(CommandLine.arguments.dropFirst()))
+        let code = run(Posix.arguments)
         Posix.exit(Console.exitCode(after: code, program: "antenna-bench"))
     }
 

@@ -9,6 +9,8 @@ int accept4(int descriptor, void *address, unsigned int *length, int flags);
 int eventfd(unsigned int initial, int flags);
 int malloc_trim(unsigned long pad);
 int sched_getaffinity(int process, unsigned long size, void *mask);
+/* `condition` a pthread_cond_t, `mutex` a pthread_mutex_t, `until` a timespec of that clock; 0 or an errno. */
+int pthread_cond_clockwait(void *condition, void *mutex, int clock, const void *until);
 int pthread_setname_np(unsigned long thread, const char *name);
 
 /* <getopt.h> */

@@ -67,11 +67,7 @@ private final class ThreadBody: Sendable {
         unsafe mutex.initialize(to: pthread_mutex_t())
         unsafe condition.initialize(to: pthread_cond_t())
         unsafe _ = pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        unsafe _ = pthread_condattr_init(&attributes)
-        unsafe _ = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        unsafe _ = pthread_cond_init(condition, &attributes)
-        unsafe _ = pthread_condattr_destroy(&attributes)
+        unsafe _ = pthread_cond_init(condition, nil)
     }
 
     deinit {
@@ -91,6 +87,8 @@ private final class ThreadBody: Sendable {
     /// Waits with the lock held (given up meanwhile); false when the monotonic time `deadline` has come.
     package func wait(untilNanoseconds deadline: UInt64) -> Bool {
         var time = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
-        return unsafe pthread_cond_timedwait(condition, mutex, &time) == 0
+        // The clock is named here and not when the condition is made: tools that put a program into another
+        // time take pthread_cond_timedwait for a wait by the wall clock.
+        return unsafe CPosix.pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &time) == 0
     }
 }

@@ -16,6 +16,18 @@ extension Posix {
     package static var standardOutput: Int32 { STDOUT_FILENO }
     package static var standardError: Int32 { STDERR_FILENO }
 
+    /// The words after the program's name.
+    ///
+    /// The runtime's own list comes out empty where something that was loaded before the program has set an
+    /// environment variable, as libfaketime does; the kernel's does not.
+    package static var arguments: [String] {
+        guard let bytes = try? readFile("/proc/self/cmdline", limit: 16 << 20), bytes.last == 0 else {
+            return Array(CommandLine.arguments.dropFirst())
+        }
+        return bytes.dropLast().split(separator: 0, omittingEmptySubsequences: false).dropFirst()
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Keeps the places of standard input, output and error taken where they were closed: a socket or a file
     /// of ours that got such a number would be written into by whoever means to talk to a person.
     ///

@@ -115,7 +115,7 @@ extension ClientStore {
     private static let selectOutbox = """
         SELECT o.event, e.channel, o.relay, e.message_id, e.tag, e.target, e.element, o.state, o.sequence,
             o.code,
-            o.attempts, o.last_error, o.next_try_ms, o.queued_at
+            o.attempts, o.last_error, o.next_try_ms, o.queued_at, e.digest
         FROM outbox AS o JOIN event AS e ON e.id = o.event
         """
 
@@ -129,7 +129,7 @@ extension ClientStore {
         return StoredOutboxRow(
             event: row.int64(0), channel: row.int64(1), relay: row.int64(2), messageID: row.blob(3),
             tag: row.text(4),
-            target: row.blobOrNil(5), element: row.blob(6),
+            target: row.blobOrNil(5), element: row.blob(6), digest: row.blob(14),
             entry: OutboxEntry(
                 state: state, attempts: row.int(10), lastError: row.textOrNil(11),
                 nextTryMilliseconds: row.int64(12)),

@@ -149,6 +149,8 @@ package struct StoredOutboxRow: Sendable {
     package let tag: String
     package let target: [UInt8]?
     package let element: [UInt8]
+    /// SHA-256 of the element as it was written.
+    package let digest: [UInt8]
     package let entry: OutboxEntry
     package let queuedAt: Int64
 }

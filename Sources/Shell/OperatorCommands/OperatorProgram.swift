@@ -8,7 +8,7 @@ internal import QRKit
 package enum OperatorProgram {
     package static func main() -> Never {
         Console.begin()
-        let code = run(Array(CommandLine.arguments.dropFirst()))
+        let code = run(Posix.arguments)
         Posix.exit(Console.exitCode(after: code, program: "antennactl"))
     }
 

@@ -30,7 +30,7 @@ package enum OwnerProgram {
     package static func main() -> Never {
         Console.begin()
         Task.detached {
-            let code = await run(Array(CommandLine.arguments.dropFirst()))
+            let code = await run(Posix.arguments)
             Posix.exit(Console.exitCode(after: code, program: "antenna"))
         }
         while true { Clock.pause(milliseconds: -1) }

@@ -10,7 +10,7 @@ internal import RelayStore
 package enum RelayProgram {
     package static func main() -> Never {
         Console.begin()
-        let code = run(Array(CommandLine.arguments.dropFirst()))
+        let code = run(Posix.arguments)
         Posix.exit(Console.exitCode(after: code, program: "antennad"))
     }
 

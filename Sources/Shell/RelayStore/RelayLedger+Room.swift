@@ -8,7 +8,8 @@ package enum LackOfRoom: String, Equatable, Sendable {
     /// What was committed cannot move into the database while somebody reads an older state of it.
     case heldLog = "another program reads the database for long, so its write-ahead log cannot be emptied"
     /// What is written now goes into files that have no name any more, and is gone when the relay ends.
-    case replaced = "the database was replaced or removed while the relay works; put it back, or restart the relay"
+    case replaced =
+        "the database was replaced or removed while the relay works; put it back, or restart the relay"
 }
 
 /// Which files a ledger has opened, to notice when others stand in their place.

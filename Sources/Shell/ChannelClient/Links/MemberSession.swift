@@ -3,6 +3,7 @@ internal import ClientCore
 internal import ClientStore
 internal import LibeventLoop
 internal import LinkRuntime
+internal import SodiumCrypto
 
 /// The member link to one relay: join where needed, attach at the position, take deliveries, publish the
 /// outbox.
@@ -362,6 +363,11 @@ final class MemberSession: RelayConnectionUser {
                 }
                 return
             }
+            guard row.digest == Sodium.sha256(row.element), row.element.count <= Limits.batchElementMax
+            else {
+                damaged(row.event)
+                continue
+            }
             let request = newRequest()
             publishing[request] = row.event
             engine.background {
@@ -369,6 +375,21 @@ final class MemberSession: RelayConnectionUser {
             }
             link.send(.publish(request: request, body: row.element))
         }
+    }
+
+    /// What stands in the home is not what was written: no relay could take it, and what comes after it goes
+    /// on.
+    private func damaged(_ event: Int64) {
+        let now = engine.nowMilliseconds
+        engine.background {
+            try engine.store.changeOutbox(event: event, relay: relayID) {
+                $0.refused(
+                    code: LinkErrorCode.malformedEvent.rawValue, name: "it is damaged in this home",
+                    retry: .no,
+                    backoffMilliseconds: 0, nowMilliseconds: now)
+            }
+        }
+        runtime.outboxChanged(event: event, relayID: relayID)
     }
 
     private func acknowledged(_ request: UInt32, _ results: [Frame.AckResult]) {
