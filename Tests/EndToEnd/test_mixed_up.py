@@ -1,5 +1,6 @@
 """State that belongs to another relay, or goes away while a relay works."""
 
+import os
 import shutil
 
 import pytest
@@ -54,6 +55,21 @@ def test_a_lost_identity_is_told_and_not_made_anew(two):
     assert not (one.state / "relay.identity").exists()
     (one.state / "relay.identity").write_bytes(identity)
     one.start()
+    assert alice.post("#on-one", "again")["complete"]
+
+
+@pytest.mark.parametrize("file", ["relay.identity", "relay.instance", "relay.db"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(two, file):
+    alice, one, _ = two
+    (one.state / file).rename(one.state / "own")
+    os.mkfifo(one.state / file)
+    if file == "relay.instance":
+        one.start()
+    else:
+        refused = antennad(one)
+        assert refused.code == 65 and "is not a file" in refused.err, refused
+        (one.state / "own").rename(one.state / file)
+        one.start()
     assert alice.post("#on-one", "again")["complete"]
 
 

@@ -72,6 +72,16 @@ def test_the_operator_is_told_what_changed_and_what_needs_a_restart(place):
     assert place.relay.ctl("status", "--json").json["admission"] == "manual"
 
 
+def test_a_pipe_in_its_place_is_not_waited_for(world):
+    file = world.path / "antennad.conf"
+    file.write_text("[limits]\nchannels = 5\n")
+    relay = world.relay("home", ANTENNA_CONFIG=str(file))
+    file.unlink()
+    os.mkfifo(file)
+    assert "is a pipe" in relay.ctl("reload", code=78).err
+    assert relay.ctl("status", "--json").json["state"] == "running"
+
+
 def test_a_file_that_is_gone_changes_nothing(place):
     place.file.unlink()
     assert place.hang_up()["ok"] is False

@@ -8,6 +8,8 @@ package struct FileStatus: Equatable, Sendable {
     package let owner: UInt32
     package let isDirectory: Bool
     package let isRegular: Bool
+    /// A named pipe, or one of a process: opening it waits for whoever writes, and what was read is gone.
+    package let isPipe: Bool
     /// The file's number on its volume: a copy has another one.
     package let inode: UInt64
     package let volume: UInt64
@@ -74,6 +76,16 @@ extension Posix {
         }
     }
 
+    /// Whether a pipe, terminal or socket takes 4,096 bytes now, or within so long; a file always does, and
+    /// so does what would fail.
+    package static func takesMore(_ raw: Int32, withinMilliseconds patience: Int32 = 0) -> Bool {
+        var entry = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
+        return unsafe Glibc.poll(&entry, 1, patience) != 0
+    }
+
+    /// What `takesMore` speaks of: the kernel's PIPE_BUF.
+    package static let takenByteCount = 4096
+
     /// Makes a directory, and those above it; one that is there already is fine.
     package static func createDirectory(_ path: String, mode: UInt32 = 0o700) throws(PosixError) {
         if unsafe Glibc.mkdir(path, mode) == 0 { return }
@@ -101,6 +113,7 @@ extension Posix {
         return FileStatus(
             size: Int64(raw.st_size), mode: raw.st_mode & 0o7777, owner: raw.st_uid,
             isDirectory: raw.st_mode & S_IFMT == S_IFDIR, isRegular: raw.st_mode & S_IFMT == S_IFREG,
+            isPipe: raw.st_mode & S_IFMT == S_IFIFO,
             inode: UInt64(raw.st_ino), volume: UInt64(raw.st_dev))
     }
 

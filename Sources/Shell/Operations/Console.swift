@@ -24,10 +24,19 @@ package enum Console {
     }
 
     /// Writes all of it; a closed or full stream is not worth dying for, so failures are reported as `false`.
+    ///
+    /// Whoever reads it slowly is waited for, until `stopWaiting`.
     @discardableResult
     package static func write(_ text: String, to stream: Stream) -> Bool {
         do throws(PosixError) {
-            try Posix.writeAll(stream.rawValue, Array(text.utf8))
+            let bytes = Array(text.utf8)
+            for start in stride(from: 0, to: bytes.count, by: Posix.takenByteCount) {
+                while !Posix.takesMore(stream.rawValue, withinMilliseconds: 100) {
+                    if waitsNoMore.load(ordering: .relaxed) { return false }
+                }
+                let end = min(start + Posix.takenByteCount, bytes.count)
+                try Posix.writeAll(stream.rawValue, Array(bytes[start..<end]))
+            }
             return true
         } catch {
             // Who closes a pipe has read enough.
@@ -35,6 +44,19 @@ package enum Console {
             return false
         }
     }
+
+    /// Writes a line where it is taken at once; false where it would have to be waited for.
+    ///
+    /// For what many threads write while others wait for them.
+    package static func writeAtOnce(_ line: String, to stream: Stream) -> Bool {
+        guard Posix.takesMore(stream.rawValue) else { return false }
+        return write(TerminalText.cut(line, bytesMax: Posix.takenByteCount - 8), to: stream)
+    }
+
+    /// The program was asked to end: nobody who does not read is waited for any more.
+    package static func stopWaiting() { waitsNoMore.store(true, ordering: .relaxed) }
+
+    private static let waitsNoMore = Atomic(false)
 
     /// Why an answer did not get to where it should have.
     private static let outputProblem = Mutex<PosixError?>(nil)

@@ -69,6 +69,8 @@ package final class Log: Sendable {
     private struct State {
         var minimum: Level
         var counters: [String: Counter] = [:]
+        /// Lines that were left out since one was last written: whoever reads them was too slow.
+        var leftOut = 0
     }
 
     private let format: Format
@@ -76,7 +78,8 @@ package final class Log: Sendable {
     private let colour: Bool
     private let repetition: Repetition
     private let now: @Sendable () -> Int64
-    private let sink: @Sendable (String) -> Void
+    /// False where a line could not be taken at once.
+    private let offer: @Sendable (String) -> Bool
     private let state: Mutex<State>
 
     /// The log of this process on standard error, with journal and colour found from the environment.
@@ -87,20 +90,36 @@ package final class Log: Sendable {
             !(Console.environment("JOURNAL_STREAM") ?? "").isEmpty && !Console.isTerminal(.error)
         self.init(
             format: format, minimum: minimum, underJournal: underJournal, colour: Console.wantsColour(.error),
-            repetition: repetition, now: { Console.nowMilliseconds }, sink: { Console.write($0, to: .error) })
+            repetition: repetition, now: { Console.nowMilliseconds },
+            offer: { Console.writeAtOnce($0, to: .error) })
     }
 
     /// With everything given, for tests and for embedding. `sink` gets whole lines with their newline.
-    package init(
+    package convenience init(
         format: Format, minimum: Level, underJournal: Bool, colour: Bool, repetition: Repetition,
         now: @escaping @Sendable () -> Int64, sink: @escaping @Sendable (String) -> Void
+    ) {
+        self.init(
+            format: format, minimum: minimum, underJournal: underJournal, colour: colour,
+            repetition: repetition, now: now,
+            offer: { line in
+                sink(line)
+                return true
+            })
+    }
+
+    /// The same with an `offer` that may decline a line: it is counted, and the count is told once a line is
+    /// taken again.
+    package init(
+        format: Format, minimum: Level, underJournal: Bool, colour: Bool, repetition: Repetition,
+        now: @escaping @Sendable () -> Int64, offer: @escaping @Sendable (String) -> Bool
     ) {
         self.format = format
         self.underJournal = underJournal
         self.colour = colour
         self.repetition = repetition
         self.now = now
-        self.sink = sink
+        self.offer = offer
         self.state = Mutex(State(minimum: minimum))
     }
 
@@ -134,7 +153,7 @@ package final class Log: Sendable {
             if let counter = state.counters[name], time - counter.windowStart >= repetition.windowMilliseconds
             {
                 state.counters[name] = nil
-                summarise(name, counter, time)
+                summarise(name, counter, time, &state)
             }
             var counter =
                 state.counters[name] ?? Counter(windowStart: time, written: 0, suppressed: 0, level: level)
@@ -145,7 +164,7 @@ package final class Log: Sendable {
                 return
             }
             counter.written += 1
-            sink(line(level, name, time, fields.map { ($0.key, $0.value) }))
+            emit(line(level, name, time, fields.map { ($0.key, $0.value) }), time, &state)
         }
     }
 
@@ -156,18 +175,31 @@ package final class Log: Sendable {
             for (name, counter) in state.counters.sorted(by: { $0.key < $1.key })
             where all || time - counter.windowStart >= repetition.windowMilliseconds {
                 state.counters[name] = nil
-                summarise(name, counter, time)
+                summarise(name, counter, time, &state)
             }
         }
     }
 
-    private func summarise(_ name: String, _ counter: Counter, _ time: Int64) {
+    /// Who writes must not wait for who reads: a relay whose log is not read goes on.
+    private func emit(_ text: String, _ time: Int64, _ state: inout State) {
+        if state.leftOut > 0 {
+            let fields: [(String, Value)] = [("lines", .count(state.leftOut))]
+            guard offer(line(.warning, "log-left-out", time, fields)) else {
+                state.leftOut += 1
+                return
+            }
+            state.leftOut = 0
+        }
+        if !offer(text) { state.leftOut += 1 }
+    }
+
+    private func summarise(_ name: String, _ counter: Counter, _ time: Int64, _ state: inout State) {
         guard counter.suppressed > 0 else { return }
         let fields: [(String, Value)] = [
             ("of", .text(name)), ("count", .count(counter.suppressed)),
             ("seconds", .integer((time - counter.windowStart) / 1000)),
         ]
-        sink(line(counter.level, "log-suppressed", time, fields))
+        emit(line(counter.level, "log-suppressed", time, fields), time, &state)
     }
 
     private func line(_ level: Level, _ event: String, _ time: Int64, _ fields: [(String, Value)]) -> String {

@@ -141,7 +141,12 @@ extension RelayServer {
 
     /// The keys of the relay as the file has them; nil where there is no file.
     static func readIdentity(_ path: String) throws(OperatorError) -> RelayIdentity? {
-        guard Posix.exists(path) else { return nil }
+        guard let status = Posix.status(path) else { return nil }
+        guard status.isRegular else {
+            throw OperatorError(
+                .databaseCorrupt, "\(path) is not a file",
+                hint: "restore the file; without it the address is lost")
+        }
         let bytes: [UInt8]
         do throws(PosixError) {
             bytes = try Posix.readFile(path, limit: 64 << 10)

@@ -114,6 +114,12 @@ struct RelaySettings: Sendable {
             // Looked for anew: a relay that was started without a file may have got one.
             let file = file(read: inForce.file)
             do throws(OperatorError) {
+                // Whoever writes into a pipe would be waited for, on a loop.
+                if let file, Posix.status(file)?.isPipe == true {
+                    throw OperatorError(
+                        .badConfiguration, "\(file) is a pipe, which cannot be read anew",
+                        hint: "start the relay with a file to be able to reload it")
+                }
                 fresh = try read(file)
                 configuration = try RelayConfiguration(fresh)
             } catch {

@@ -22,7 +22,8 @@ enum LogEpoch {
         let inside = try value("instance", database)
         let before = try value("instance_before", database)
         let file = try value("file", database)
-        let beside = try? Posix.readFile(directory.instancePath, limit: 1024)
+        let isFile = Posix.status(directory.instancePath)?.isRegular ?? false
+        let beside = isFile ? try? Posix.readFile(directory.instancePath, limit: 1024) : nil
         let inode = fileMark(directory)
         let known = try value("epoch", database)
 

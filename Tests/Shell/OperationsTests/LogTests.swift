@@ -33,6 +33,25 @@ final class Lines: Sendable {
             ])
     }
 
+    @Test("what is not taken at once is left out and counted, and nobody waits")
+    func leftOut() {
+        let lines = Lines()
+        let isStuck = Mutex(true)
+        let log = Log(
+            format: .text, minimum: .info, underJournal: true, colour: false,
+            repetition: Log.Repetition(burst: 100), now: { 0 },
+            offer: { line in
+                if isStuck.withLock({ $0 }) { return false }
+                lines.add(line)
+                return true
+            })
+        for _ in 0..<3 { log.info("x") }
+        isStuck.withLock { $0 = false }
+        log.info("y")
+        log.info("z")
+        #expect(lines.all == ["<4>warning log-left-out lines=3\n", "<6>info y\n", "<6>info z\n"])
+    }
+
     @Test("as JSON an event is one object")
     func json() {
         let lines = Lines()
