@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -18,6 +19,10 @@ def full_pipe():
     fcntl.fcntl(write, F_SETPIPE_SZ, 4096)
     os.write(write, b"." * 4096)
     return read, write
+
+
+def threads(pid):
+    return [(task / "comm").read_text().strip() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
 
 
 def test_a_relay_whose_log_is_not_read_works(world):
@@ -59,6 +64,8 @@ def test_a_stream_that_is_not_read_ends_when_asked(world, stop):
     try:
         # It waits with the rest of a message once the first part of it is there.
         assert os.read(read, 1)
+        # What it does when it is asked to end is settled after the first item only.
+        until(lambda: "signals" in threads(follow.pid), what="the watch for signals")
         follow.send_signal(stop)
         assert follow.wait(20) == 0
     finally:

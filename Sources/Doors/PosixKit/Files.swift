@@ -258,4 +258,17 @@ package final class FileLock {
         }
         if Glibc.ftruncate(raw, 0) == 0 { try? Posix.writeAll(raw, Array("\(getpid())\n".utf8), path) }
     }
+
+    /// Takes the lock of a directory itself, which stays whatever is deleted in it; nil when another process
+    /// holds it.
+    /// Throws: what the kernel said where a volume knows no such locks.
+    package init?(directory: String) throws(PosixError) {
+        let raw = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard raw >= 0 else { throw PosixError.last("open \(directory)") }
+        file = FileDescriptor(owning: raw)
+        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+            if Glibc.errno == EWOULDBLOCK { return nil }
+            throw PosixError.last("flock \(directory)")
+        }
+    }
 }

@@ -161,6 +161,11 @@ final class Authority {
             case .begin(let relay, let loops):
                 self.relay = relay
                 self.loops = loops
+                if ledger.lostLog {
+                    relay.log.error(
+                        "storage.log-missing",
+                        ["hint": "it was removed after a crash: what was accepted last may be lost"])
+                }
                 if let watchdog = relay.service.watchdogMilliseconds {
                     idleMilliseconds = min(idleMilliseconds, max(1, Int(watchdog / 4)))
                 }

@@ -8,9 +8,10 @@ import SodiumCrypto
 /// A restored copy repeats sequences that readers have seen with other content, so their cursors must stop
 /// meaning anything. Two marks tell a copy from the original: a nonce kept both in the database and in a file
 /// beside it, renewed at each start and clean stop (a copy put in the place of the original holds an old
-/// one), and the inode of the database file (a copy of the whole directory has another one). When a mark
-/// differs, the epoch is drawn anew. That costs readers one look at the whole stored log, so a false alarm is
-/// cheap and a missed one is not.
+/// one), and the inode of the database file (a copy of the whole directory has another one). The file also
+/// says whether the relay is at work: one that did not close its database has left a write-ahead log, and
+/// where that is gone what was committed last has gone with it. When a mark differs, the epoch is drawn anew.
+/// That costs readers one look at the whole stored log, so a false alarm is cheap and a missed one is not.
 enum LogEpoch {
     /// Checks the marks, renews them, and answers the epoch in force (8 bytes).
     ///
@@ -18,25 +19,29 @@ enum LogEpoch {
     /// is false, and `keep` has to be called when there is room.
     static func settle(
         _ database: Database, in directory: StateDirectory
-    ) throws -> (epoch: [UInt8], isKept: Bool) {
+    ) throws -> (epoch: [UInt8], isKept: Bool, lostLog: Bool) {
         let inside = try value("instance", database)
         let before = try value("instance_before", database)
         let file = try value("file", database)
         let isFile = Posix.status(directory.instancePath)?.isRegular ?? false
         let beside = isFile ? try? Posix.readFile(directory.instancePath, limit: 1024) : nil
         let inode = fileMark(directory)
+        let nonce = beside.map { Array($0.prefix(nonceByteCount)) }
+        let wasAtWork = beside?.suffix(atWork.count).elementsEqual(atWork) ?? false
         let known = try value("epoch", database)
+        let lostLog = wasAtWork && !directory.hadLog && known != nil
 
         // A crash between the two writes of `renew` leaves the nonce before last in the file.
-        let isOriginal = beside != nil && (beside == inside || beside == before) && file == inode
+        let isOriginal =
+            nonce != nil && (nonce == inside || nonce == before) && file == inode && !lostLog
         var epoch = known ?? []
         if !isOriginal || epoch.count != 8 { epoch = Sodium.random(8) }
         do {
             try keep(epoch, database, in: directory)
         } catch  where isForWantOfRoom(error) {
-            return (epoch, false)
+            return (epoch, false, lostLog)
         }
-        return (epoch, true)
+        return (epoch, true, lostLog)
     }
 
     /// Writes the epoch in force and marks this database as the original.
@@ -63,14 +68,24 @@ enum LogEpoch {
 
     /// Draws a new nonce, first in the database, then in the file.
     static func renew(_ database: Database, in directory: StateDirectory) throws {
-        let nonce = Array(Sodium.random(16).map { hex($0) }.joined().utf8)
+        let nonce = Array(Sodium.random(nonceByteCount / 2).map { hex($0) }.joined().utf8)
         let current = try value("instance", database)
         try database.transaction {
             if let current { try set("instance_before", current, database) }
             try set("instance", nonce, database)
         }
-        try Posix.writeFileAtomically(directory.instancePath, nonce, mode: 0o600)
+        try Posix.writeFileAtomically(directory.instancePath, nonce + atWork, mode: 0o600)
     }
+
+    /// The database was closed and its write-ahead log is empty: it need not be there at the next start.
+    static func rest(in directory: StateDirectory) throws(PosixError) {
+        let beside = try Posix.readFile(directory.instancePath, limit: 1024)
+        try Posix.writeFileAtomically(
+            directory.instancePath, Array(beside.prefix(nonceByteCount)), mode: 0o600)
+    }
+
+    private static let nonceByteCount = 32
+    private static let atWork = Array(" at work\n".utf8)
 
     /// Makes a copy differ from the original, so that the relay which opens it draws a new epoch.
     static func markCopy(_ database: Database) throws {

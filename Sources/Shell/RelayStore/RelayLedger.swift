@@ -37,6 +37,9 @@ package final class RelayLedger {
     var needsScrubbing = false
     /// The volume was full when the epoch was settled: it is to be written down when there is room.
     private var epochIsKept = true
+    /// The write-ahead log of a relay that did not end cleanly was gone at the start, and what was accepted
+    /// last with it.
+    package let lostLog: Bool
     var busyTimeoutMilliseconds = 5000
     /// What each address has had of invitations.
     var allowance = InvitationAllowance()
@@ -50,7 +53,9 @@ package final class RelayLedger {
         self.options = options
         let state = try StateDirectory(directory)
         let database = try state.openDatabase()
-        (epoch, epochIsKept) = try storing(state.databasePath) { try LogEpoch.settle(database, in: state) }
+        (epoch, epochIsKept, lostLog) = try storing(state.databasePath) {
+            try LogEpoch.settle(database, in: state)
+        }
         self.state = state
         self.database = database
         files = OpenFiles(state.databasePath)
@@ -208,8 +213,9 @@ package final class RelayLedger {
         guard let state else { return }
         keepEpoch()
         if epochIsKept { try? LogEpoch.renew(database, in: state) }
-        _ = try? database.checkpoint(.truncate)
+        let moved = try? database.checkpoint(.truncate)
         database.close()
+        if moved != nil, epochIsKept { try? LogEpoch.rest(in: state) }
         self.state = nil
     }
 }

@@ -30,6 +30,8 @@ package enum Restore {
             // A write-ahead log of the old database must not meet the new one.
             for suffix in ["-wal", "-shm"] { try Posix.removeFile(state.databasePath + suffix) }
             try Posix.rename(unfinished, to: state.databasePath)
+            // Nobody need look for the log of what is no more.
+            try? LogEpoch.rest(in: state)
             try Posix.syncDirectory(of: state.databasePath)
             return report
         }

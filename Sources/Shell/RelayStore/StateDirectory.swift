@@ -14,6 +14,10 @@ import SQLiteKit
 package final class StateDirectory {
     package let path: String
     private let lock: FileLock
+    /// Holds also where somebody deletes the lock's file; nil where the volume knows no locks of directories.
+    private let directoryLock: FileLock?
+    /// There was a write-ahead log when the database was opened.
+    private(set) var hadLog = false
 
     package var databasePath: String { path + "/" + StateDirectory.databaseName }
     var instancePath: String { path + "/relay.instance" }
@@ -38,6 +42,13 @@ package final class StateDirectory {
         }
         guard let held else { throw .inUse(path: path) }
         lock = held
+        do throws(PosixError) {
+            guard let whole = try FileLock(directory: path) else { throw PosixError.inUse }
+            directoryLock = whole
+        } catch {
+            guard error != .inUse else { throw .inUse(path: path) }
+            directoryLock = nil
+        }
     }
 
     /// Looks at a directory without changing anything: refuses what is not a relay's, or a newer relay's.
@@ -109,6 +120,7 @@ package final class StateDirectory {
     /// Opens the database, creating or migrating it as needed.
     func openDatabase() throws(RelayStoreError) -> Database {
         try storing(databasePath) {
+            hadLog = Posix.exists(databasePath + "-wal")
             if Posix.exists(databasePath) { try examine() } else { try create() }
             let database = try Database(path: databasePath, mode: .readWrite)
             guard try database.applicationID == Schema.applicationID else {
@@ -182,6 +194,11 @@ package final class StateDirectory {
         try database.setPragma("journal_size_limit", to: 16 << 20)
         try database.setPragma("wal_autocheckpoint", to: 1000)
     }
+}
+
+extension PosixError {
+    /// Another process holds a lock.
+    fileprivate static let inUse = PosixError(errno: 0, call: "flock")
 }
 
 /// Runs what may fail in any of the ways below this room, and names the failure in its terms.

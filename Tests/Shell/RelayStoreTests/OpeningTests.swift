@@ -27,6 +27,18 @@ struct OpeningTests {
         first.close()
     }
 
+    @Test("a second relay is refused also where the lock's file was deleted")
+    func lockDeleted() throws {
+        let directory = try TemporaryDirectory()
+        let first = try RelayLedger(directory: directory.path)
+        try Posix.removeFile(directory.path + "/relay.lock")
+        let error = #expect(throws: RelayStoreError.self) { try RelayLedger(directory: directory.path) }
+        #expect(error == .inUse(path: directory.path))
+        first.close()
+        let second = try RelayLedger(directory: directory.path)
+        second.close()
+    }
+
     @Test("the lock is free again after closing")
     func reopen() throws {
         let directory = try TemporaryDirectory()
@@ -200,12 +212,35 @@ struct EpochTests {
         let first = try epoch(directory)
         #expect(first.count == 8)
         #expect(try epoch(directory) == first)
+        let log = directory.path + "/relay.db-wal"
+        let left: [UInt8]
         do {
-            // Not closed: the lock goes with the object, the files stay as after a crash.
+            // Not closed: the lock goes with the object, and the log, which is put back, as it is after a crash.
             let crashed = try RelayLedger(directory: directory.path)
             #expect(crashed.epoch == first)
+            left = try Posix.readFile(log)
         }
+        try Posix.writeFileAtomically(log, left)
         #expect(try epoch(directory) == first)
+    }
+
+    @Test("it changes when the write-ahead log of a crashed relay was removed, and not after a clean stop")
+    func removedLog() throws {
+        let directory = try TemporaryDirectory()
+        let first = try epoch(directory)
+        #expect(try epoch(directory) == first)
+        do {
+            // Not closed: its log goes with the object, and is not put back.
+            let crashed = try RelayLedger(directory: directory.path)
+            #expect(crashed.epoch == first && !crashed.lostLog)
+        }
+        #expect(!Posix.exists(directory.path + "/relay.db-wal"))
+        let ledger = try RelayLedger(directory: directory.path)
+        #expect(ledger.lostLog && ledger.epoch != first)
+        ledger.close()
+        let again = try RelayLedger(directory: directory.path)
+        #expect(!again.lostLog && again.epoch == ledger.epoch)
+        again.close()
     }
 
     @Test("it changes when an older database takes the place of the newer one")
