@@ -162,3 +162,53 @@ def test_a_passphrase_locks_the_keys(world):
     alice("passphrase", "--remove", *unlock)
     assert alice.post("#news", "hello again")["complete"]
     assert alice.json("passphrase", code=64)["error"]["name"] == "missing-argument"
+
+
+def without_a_value(file, table, column):
+    """Writes NULL where the schema forbids it, as a hand can that changes the schema meanwhile."""
+    def alter(change):
+        database = sqlite3.connect(file)
+        database.execute("pragma writable_schema = on")
+        database.execute("pragma ignore_check_constraints = on")
+        change(database)
+        database.commit()
+        database.close()
+
+    with sqlite3.connect(file) as database:
+        schema, = database.execute("select sql from sqlite_schema where name = ?", (table,)).fetchone()
+    database.close()
+    loose = schema.replace("NOT NULL", "").replace("STRICT", "").rstrip().rstrip(",")
+    put = "update sqlite_schema set sql = ? where name = ?"
+    alter(lambda database: database.execute(put, (loose, table)))
+    alter(lambda database: database.execute(f"update {table} set {column} = null"))
+    alter(lambda database: database.execute(put, (schema, table)))
+
+
+@pytest.mark.parametrize("table, column", [
+    ("relay", "identity"), ("channel", "member_id"), ("channel", "record_version"), ("channel_relay", "identity"),
+    ("channel_relay", "member_id"), ("log_cursor", "position"), ("profile", "display_name"),
+])
+def test_a_home_that_lacks_a_value_is_damaged(world, table, column):
+    relay, alice = world.relay("home"), world.person("alice")
+    alice.know(relay)
+    alice.create("news", relay)
+    alice.post("#news", "hello")
+    without_a_value(database(alice.home), table, column)
+    refused = alice.json("history", "#news", code=65)["error"]
+    assert refused["name"] == "home-corrupt", refused
+
+
+@pytest.mark.parametrize("table, column", [
+    ("channels", "log_head"), ("channels", "record"), ("members", "public_key"), ("log", "frame"), ("meta", "value"),
+])
+def test_a_state_that_lacks_a_value_is_damaged(world, table, column):
+    relay, alice = world.relay("home"), world.person("alice")
+    alice.know(relay)
+    alice.create("news", relay)
+    alice.post("#news", "hello")
+    assert relay.stop() == 0
+    without_a_value(database(relay.state), table, column)
+    before = database(relay.state).read_bytes()
+    refused = antennad(world, relay.state)
+    assert refused.code == 65 and "is damaged" in refused.err, refused
+    assert database(relay.state).read_bytes() == before
