@@ -92,6 +92,25 @@ extension ClientStore {
         }
     }
 
+    /// What a relay had accepted from a place of its log on waits for it again, the newest `resentMax`;
+    /// answers how many. What was deleted since stays away.
+    @discardableResult
+    package func resendAccepted(relay: Int64, from first: Int64) throws(ClientStoreError) -> Int {
+        try run(
+            """
+            UPDATE outbox SET state = 'pending', sequence = NULL, attempts = 0, next_try_ms = 0
+            WHERE relay = ?1 AND event IN (
+                SELECT o.event FROM outbox AS o JOIN event AS e ON e.id = o.event
+                WHERE o.relay = ?1 AND o.state = 'accepted' AND o.sequence >= ?2 AND length(e.element) > 0
+                    AND NOT EXISTS (SELECT 1 FROM message AS m WHERE m.event = e.id AND m.deleted = 1)
+                ORDER BY o.event DESC LIMIT ?3)
+            """,
+            [.integer(relay), .integer(first), .integer(Self.resentMax)])
+    }
+
+    /// How much is sent again at most to a relay whose log is another one.
+    package static var resentMax: Int64 { 10_000 }
+
     /// Takes rows out of the outbox; answers how many.
     package func discardOutbox(event: Int64, pendingToo: Bool) throws(ClientStoreError) -> Int {
         try run(

@@ -159,6 +159,22 @@ enum Scenarios {
                     ])
             )
         }
+        + (0..<3).map { seed in
+            (
+                "a reader comes after a relay was put back and went on",
+                Plan(
+                    seed: UInt64(120 + seed),
+                    steps: [
+                        Planned(at: 1_000, step: .publish(bytes: 40, copies: 1)),
+                        Planned(at: 2_000, step: .backup(relay: 1)),
+                        Planned(at: 3_000, step: .publish(bytes: 40, copies: 2)),
+                        Planned(at: 5_000, step: .restore(relay: 1, downFor: 1_000)),
+                        Planned(at: 8_000, step: .publish(bytes: 40, copies: 2)),
+                        Planned(at: 10_000, step: .join(reader: 0)),
+                        Planned(at: 12_000, step: .publish(bytes: 40, copies: 1)),
+                    ])
+            )
+        }
         // It has taken the reader by then, who is a member and has been shown something.
         + (1...8).map { moment in
             (

@@ -265,6 +265,9 @@ final class MemberSession: RelayConnectionUser {
         case .started: runtime.comparison.started(relay: name)
         case .newEpoch:
             runtime.noteNewLog(relay: name, head: attached.head)
+            // What we published may be gone, and would be missing between what comes before and after it.
+            // The relay takes what it still has as repeated.
+            engine.background { try engine.store.resendAccepted(relay: relayID, from: attached.first) }
         case .moved(let position):
             runtime.comparison.excused(relay: name)
             if attached.resumeAfter > position {
