@@ -22,6 +22,7 @@ package final class Link: DescriptorOwner {
 
     /// Open, with nothing queued and nothing unsent. Kept ready, since each delivery asks for it.
     private(set) var isQuiet = false
+    package let side: Side
     var phase: Phase { didSet { lookWhetherQuiet() } }
     var descriptor: Int32 = -1
     var sendNonce: UInt64 = 0
@@ -31,7 +32,6 @@ package final class Link: DescriptorOwner {
 
     package let context: LinkLoopContext
     package let settings: LinkSettings
-    package let side: Side
     package var delegate: (any LinkDelegate)?
     /// The other end; nil on a Unix socket and at a client that is not connected yet.
     package internal(set) var peerAddress: SocketAddress?

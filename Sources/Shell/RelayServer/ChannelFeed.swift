@@ -36,7 +36,7 @@ final class ChannelFeed {
     /// The most frame bytes of one record: with padding it stays below the largest record.
     static let recordBytesMax = 48 << 10
     /// How many readers are served before the time is looked at again.
-    private static let readersBetweenClocks = 32
+    private static let readersAtOnce = 64
 
     init(channel: ChannelID, head: Int64, tailBytesMax: Int) {
         self.channel = channel
@@ -81,46 +81,55 @@ final class ChannelFeed {
 
     /// Feeds readers until all have been looked at or the time is up. Returns: whether some are left.
     func serve(until deadline: UInt64, _ loop: RelayLoop) -> Bool {
-        guard waitingReaders > 0 else { return false }
-        // Nearly every reader has all but the newest segment, and gets that as it is. Nobody comes or goes
-        // meanwhile: links that end are told of afterwards.
+        // Nobody comes or goes meanwhile: links that end are told of afterwards.
         let readers = readers
-        guard let newest = tail.newest, newest.byteCount <= ChannelFeed.recordBytesMax else {
-            return serve(readers, until: deadline, loop) { self.feed($0, loop) }
+        while waitingReaders > 0 {
+            if nextReader >= readers.count { nextReader = 0 }
+            let few = min(ChannelFeed.readersAtOnce, waitingReaders, readers.count - nextReader)
+            let range = nextReader..<nextReader + few
+            // Nearly every reader has all but the newest segment, and gets that as it is.
+            if let newest = tail.newest, newest.byteCount <= ChannelFeed.recordBytesMax {
+                serve(readers, range, newest, loop)
+            } else {
+                for index in range { feed(readers[index], loop) }
+            }
+            nextReader += few
+            waitingReaders -= few
+            if Clock.monotonicNanoseconds() >= deadline { break }
         }
-        let after = newest.after
-        let through = newest.through
-        let count = newest.byteCount
+        return waitingReaders > 0
+    }
+
+    /// Gives those of a few readers that have what comes before it a segment as one record.
+    private func serve(
+        _ readers: ContiguousArray<MemberReader>, _ range: Range<Int>, _ segment: LogSegment,
+        _ loop: RelayLoop
+    ) {
+        // What is read of thousands of readers and links is in no cache. Here, where nothing lies between,
+        // the processor fetches it for all of these at a time.
+        var strangers = 0
+        for index in range { if case .client = readers[index].link.side { strangers &+= 1 } }
+        precondition(strangers == 0, "the links of readers are the relay's")
+
+        let after = segment.after
+        let through = segment.through
+        let count = segment.byteCount
         var served = 0
-        defer { loop.delivered += Int64(served * newest.marks.count) }
-        return unsafe newest.padded.withUnsafeBytes { padded in
+        unsafe segment.padded.withUnsafeBytes { padded in
             let record = unsafe BulkRecord(
                 UnsafeRawBufferPointer(rebasing: padded[..<count]), zerosAfter: padded.count - count,
                 for: loop.context)
-            return serve(readers, until: deadline, loop) { reader in
-                guard reader.wants(after: after), unsafe reader.link.sendBulk(record) else {
-                    return self.feed(reader, loop)
+            for index in range {
+                let reader = readers[index]
+                if reader.wants(after: after), unsafe reader.link.sendBulk(record) {
+                    reader.cursor = through
+                    served += 1
+                } else {
+                    feed(reader, loop)
                 }
-                reader.cursor = through
-                served += 1
             }
         }
-    }
-
-    /// Hands the readers that wait to `feed`, one after the other.
-    @inline(__always)
-    private func serve(
-        _ readers: ContiguousArray<MemberReader>, until deadline: UInt64, _ loop: RelayLoop,
-        _ feed: (MemberReader) -> Void
-    ) -> Bool {
-        repeat {
-            if nextReader >= readers.count { nextReader = 0 }
-            let few = min(ChannelFeed.readersBetweenClocks, waitingReaders, readers.count - nextReader)
-            for index in nextReader..<nextReader + few { feed(readers[index]) }
-            nextReader += few
-            waitingReaders -= few
-        } while waitingReaders > 0 && Clock.monotonicNanoseconds() < deadline
-        return waitingReaders > 0
+        loop.delivered += Int64(served * segment.marks.count)
     }
 
     /// Gives a reader what its link takes now.

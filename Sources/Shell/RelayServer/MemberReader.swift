@@ -10,10 +10,12 @@ final class MemberReader {
     let link: Link
     /// The last sequence that was handed to the link.
     var cursor: Int64
+    /// It has a page, an answer or an end. Kept ready, since each delivery asks for it.
+    private var hasMore = false
     /// A page of the log that the reader thread brought.
-    var page: LogSegment?
-    var nextAnswer: HistoryAnswer?
-    private var ending: Ending?
+    var page: LogSegment? { didSet { lookForMore() } }
+    var nextAnswer: HistoryAnswer? { didSet { lookForMore() } }
+    private var ending: Ending? { didSet { lookForMore() } }
 
     /// The session that this reader belongs to, by its number.
     let number: UInt64
@@ -46,8 +48,10 @@ final class MemberReader {
     /// and is a member still.
     @inline(__always)
     func wants(after position: Int64) -> Bool {
-        cursor == position && nextAnswer == nil && page == nil && ending == nil
+        cursor == position && !hasMore
     }
+
+    private func lookForMore() { hasMore = page != nil || nextAnswer != nil || ending != nil }
 
     /// The membership or the channel has ended: deliver up to there, then say why and close.
     var end: (through: Int64, code: LinkErrorCode)? {
