@@ -34,11 +34,12 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     return 0;
 }
 
-/* Whoever waits until a time of this clock means one of the real one. The relay's conditions all use it. */
-int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
-    static int (*wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-    if (!wait) *(void **)&wait = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+/* Whoever waits until a time of this clock means one of the real one. */
+int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until) {
+    static int (*wait)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+    if (!wait) *(void **)&wait = dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+    if (clock != CLOCK_MONOTONIC) return wait(condition, mutex, clock, until);
     long long then = start + (nanoseconds(until) - start) * times;
     struct timespec later = {then / 1000000000, then % 1000000000};
-    return wait(condition, mutex, &later);
+    return wait(condition, mutex, clock, &later);
 }
