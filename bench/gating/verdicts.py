@@ -7,13 +7,14 @@ def judge(figures, targets, recorded, slack):
     """Rows of name, recorded, found, target, verdict; and whether all of it may pass.
 
     A figure that is recorded may be at most 5 % worse, and the slack that a figure's noise needs. One that meets its
-    target must go on meeting it but for that noise; one that never did is told, not held.
+    target must go on meeting it; one that never did is told, not held.
     """
     rows, passes = [], True
     for name, found in figures.items():
         before, target = recorded.get(name), targets.get(name)
         allowed = None if before is None else before * (1 + TOLERANCE) + slack.get(name, 0)
-        misses = target is not None and found > target + slack.get(name, 0)
+        # A target of nothing at all is met by what is no more than noise.
+        misses = target is not None and found > (target or slack.get(name, 0))
         known = before is not None and target is not None and before > target
         if allowed is not None and found > allowed:
             verdict, passes = f"WORSE: was {text(before)}, is {text(found)}", False

@@ -37,6 +37,8 @@ final class ChannelFeed {
     static let recordBytesMax = 48 << 10
     /// How many readers are served before the time is looked at again.
     private static let readersAtOnce = 64
+    /// So many readers and their links stay in a processor's own cache from one message to the next.
+    private static let readersInCache = 2048
 
     init(channel: ChannelID, head: Int64, tailBytesMax: Int) {
         self.channel = channel
@@ -105,12 +107,7 @@ final class ChannelFeed {
         _ readers: ContiguousArray<MemberReader>, _ range: Range<Int>, _ segment: LogSegment,
         _ loop: RelayLoop
     ) {
-        // What is read of thousands of readers and links is in no cache. Here, where nothing lies between,
-        // the processor fetches it for all of these at a time.
-        var strangers = 0
-        for index in range { if case .client = readers[index].link.side { strangers &+= 1 } }
-        precondition(strangers == 0, "the links of readers are the relay's")
-
+        if readers.count > ChannelFeed.readersInCache { lookAt(readers, range) }
         let after = segment.after
         let through = segment.through
         let count = segment.byteCount
@@ -130,6 +127,14 @@ final class ChannelFeed {
             }
         }
         loop.delivered += Int64(served * segment.marks.count)
+    }
+
+    /// What is read of thousands of readers and links is in no cache. Here, where nothing lies between, the
+    /// processor fetches it for all of these at a time.
+    private func lookAt(_ readers: ContiguousArray<MemberReader>, _ range: Range<Int>) {
+        var strangers = 0
+        for index in range { if case .client = readers[index].link.side { strangers &+= 1 } }
+        precondition(strangers == 0, "the links of readers are the relay's")
     }
 
     /// Gives a reader what its link takes now.
