@@ -13,6 +13,9 @@ int sched_getaffinity(int process, unsigned long size, void *mask);
 int pthread_cond_clockwait(void *condition, void *mutex, int clock, const void *until);
 int pthread_setname_np(unsigned long thread, const char *name);
 
+/* <poll.h>: the peer has ended its half of a stream. */
+enum { ANTENNA_POLLRDHUP = 0x2000 };
+
 /* <getopt.h> */
 struct antenna_option { const char *name; int has_arg; int *flag; int val; };
 extern char *optarg;

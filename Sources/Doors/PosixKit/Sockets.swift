@@ -212,6 +212,12 @@ extension Posix {
         }
     }
 
+    /// Whether the peer of a connection sends no more, whatever of it is still to be read.
+    package static func hasHungUp(_ raw: Int32) -> Bool {
+        var entry = pollfd(fd: raw, events: Int16(ANTENNA_POLLRDHUP), revents: 0)
+        return unsafe Glibc.poll(&entry, 1, 0) > 0
+    }
+
     /// Bytes that the kernel holds and the peer's kernel has not taken; nil where that cannot be told.
     package static func unacknowledgedBytes(_ raw: Int32) -> Int32? {
         var count: Int32 = 0

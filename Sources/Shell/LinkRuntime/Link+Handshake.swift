@@ -150,6 +150,13 @@ extension Link {
             readWatch?.remove()
             return 0
         }
+        // Who hangs up at once is not worth the work, and may have meant no more than that.
+        guard !Posix.hasHungUp(descriptor) else {
+            finish(.peerClosed)
+            return 0
+        }
+        let start = Clock.monotonicNanoseconds()
+        defer { context.answeredHandshake(since: start) }
         let suite: AEADSuite = chosen == .aesGCM ? .aesGCM : .chaChaPoly
         let state = HandshakeState(
             pattern: .nx, role: .responder,

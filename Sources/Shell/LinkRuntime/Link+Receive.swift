@@ -27,7 +27,10 @@ extension Link {
     func readable() {
         let kept = inbound.count
         let scratch = context.receive
-        switch unsafe Posix.receive(descriptor, into: scratch.slice(kept, scratch.count - kept)) {
+        // What comes behind a handshake stays with the kernel: it would be kept here for as long as the
+        // handshake waits for others.
+        let end = phase == .handshaking ? max(LinkHandshake.inputBytesMax, kept + 1) : scratch.count
+        switch unsafe Posix.receive(descriptor, into: scratch.slice(kept, end - kept)) {
         case .done(let count):
             receivedTick = context.tick
             isPingSent = false

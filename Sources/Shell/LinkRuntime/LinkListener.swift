@@ -5,9 +5,11 @@ internal import Synchronization
 
 /// Takes connections of a listening socket and hands them on, to this loop or another.
 ///
-/// When descriptors run out it stops asking for a while instead of spinning:
+/// When descriptors run out it stops asking for a while instead of spinning, and when connections come faster
+/// than links can be opened they wait with the kernel, where they cost nothing:
 /// ```
 ///  accepting ── no descriptor ──▶ backing off (100 ms, 200 ms … 1 s) ── time passed ──▶ accepting
+///      └─────── credit used up ─▶ waiting (some milliseconds) ─────── time passed ──▶ accepting
 /// ```
 package final class LinkListener {
     /// Gets each connection that was let in.
@@ -22,24 +24,29 @@ package final class LinkListener {
     private let take: Take
     private let trouble: (PosixError) -> Void
     private let accept: (Int32) -> AcceptResult
+    private let pace: UInt64
     private var event: LoopEvent?
     private var timer: LoopTimer?
     private var delay: Int64 = 0
     private var isInTrouble = false
+    /// Connections that may be accepted now.
+    private var credit = LinkListener.creditMax
+    private var creditedAt = Clock.monotonicNanoseconds()
 
     package private(set) var refusedCount: UInt64 = 0
     /// Whether the listener waits for descriptors to become free.
-    package var isBackingOff: Bool { timer?.isRunning == true }
+    package var isBackingOff: Bool { delay > 0 && timer?.isRunning == true }
     package var address: SocketAddress? { Posix.localAddress(socket.raw) }
 
     /// Starts at once.
     /// `trouble` is called once for each time that accepting begins to fail, not for each attempt. `accept`
-    /// is another function in tests only.
+    /// and `pace` (nanoseconds for each connection) are others in tests only.
     package init(
         loop: EventLoop, socket: consuming FileDescriptor, admit: @escaping Admit = { _ in nil },
         trouble: @escaping (PosixError) -> Void, accept: @escaping (Int32) -> AcceptResult = Posix.accept,
-        take: @escaping Take
+        pace: UInt64 = LinkListener.pace, take: @escaping Take
     ) {
+        self.pace = pace
         self.loop = loop
         self.socket = socket
         self.admit = admit
@@ -59,12 +66,16 @@ package final class LinkListener {
 
     deinit { event?.remove() }
 
+    /// Bounded in each turn and in each second, so that a flood of connections leaves the loop's links their
+    /// time.
     private func acceptSome() {
-        // Bounded, so that a flood of connections leaves the loop's links their turn.
+        earnCredit()
         for _ in 0..<LinkListener.acceptedPerWakeUp {
+            guard credit > 0 else { return wait(milliseconds: 1) }
             switch accept(socket.raw) {
             case .accepted(let connection, let peer):
                 delay = 0
+                credit -= 1
                 if let code = admit(peer) {
                     refuse(connection, code)
                 } else {
@@ -92,15 +103,28 @@ package final class LinkListener {
         Posix.shutdownWriting(connection.raw)
     }
 
+    private func earnCredit() {
+        let earned = Int((Clock.monotonicNanoseconds() - creditedAt) / pace)
+        creditedAt += UInt64(earned) * pace
+        credit = min(credit + earned, LinkListener.creditMax)
+    }
+
+    private func wait(milliseconds: Int64) {
+        event?.remove()
+        timer = loop.timer(afterMilliseconds: milliseconds) { [unowned self] in self.event?.add() }
+    }
+
     private func backOff(_ error: PosixError) {
         if !isInTrouble { trouble(error) }
         isInTrouble = true
         delay = delay == 0 ? LinkListener.firstDelay : min(delay * 2, LinkListener.lastDelay)
-        event?.remove()
-        timer = loop.timer(afterMilliseconds: delay) { [unowned self] in self.event?.add() }
+        wait(milliseconds: delay)
     }
 
-    private static let acceptedPerWakeUp = 64
+    private static let acceptedPerWakeUp = 8
+    /// 4,000 in a second, more than handshakes can follow.
+    package static let pace: UInt64 = 250_000
+    package static let creditMax = 256
     private static let firstDelay: Int64 = 100
     private static let lastDelay: Int64 = 1000
 }

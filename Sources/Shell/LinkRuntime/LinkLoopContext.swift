@@ -25,20 +25,29 @@ package final class LinkLoopContext {
     private var links: ContiguousArray<Link?> = []
     private var freeSlots: [Int32] = []
     private var wheel = DeadlineWheel()
+    /// The links of this tick, and the next of them to look at.
     private var entries: [DeadlineWheel.Entry] = []
+    private var nextEntry = 0
+    private var sweepTimer: LoopTimer?
     private let clock: () -> UInt64
     private let start: UInt64
     private var ticker: LoopTimer?
     private var unsettled: ContiguousArray<Link> = []
     private var settleTimer: LoopTimer?
     private var depth = 0
-    /// Links whose handshake waits for another turn of the loop.
+    /// Links whose handshake waits for others.
     private var lateHandshakes: ContiguousArray<Link> = []
-    private var handshakesThisTurn = 0
+    /// The one whose turn it is.
+    private var answering: Link?
+    /// How long handshakes may still take before others have had their time. Units: nanoseconds.
+    private var handshakeCredit = LinkLoopContext.handshakeCreditMax
+    private var creditedAt = Clock.monotonicNanoseconds()
     private var handshakeTimer: LoopTimer?
 
-    /// A handshake is a fraction of a millisecond of work; more at once would keep the loop from its links.
-    static let handshakesPerTurn = 4
+    /// A handshake is some 150 microseconds of work. One is answered in a turn of the loop, and all of them
+    /// get one part in four of its time: a storm slows itself down, not the links that are open.
+    private static let handshakeParts: Int64 = 4
+    static let handshakeCreditMax: Int64 = 2_000_000
 
     static let maximumRecord = 2 + 65535
 
@@ -56,11 +65,15 @@ package final class LinkLoopContext {
         start = clock()
         settleTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.run {} }
         settleTimer?.stop()
-        handshakeTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.nextHandshakes() }
+        handshakeTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.nextHandshake() }
         handshakeTimer?.stop()
         ticker = loop.timer(afterMilliseconds: tickMilliseconds, repeating: true) { [unowned self] in
-            self.sweep()
+            self.sweep(for: Self.sweepNanoseconds)
         }
+        sweepTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in
+            self.sweep(for: Self.sweepNanoseconds)
+        }
+        sweepTimer?.stop()
         ticker?.stop()
     }
 
@@ -105,25 +118,34 @@ package final class LinkLoopContext {
 
     // MARK: - Handshakes
 
-    /// Whether a link's handshake may be answered in this turn; if not, it is asked again in a later one.
+    /// Whether a link's handshake may be answered now; if not, it is asked again later.
     func mayAnswerHandshake(_ link: Link) -> Bool {
-        if handshakesThisTurn < Self.handshakesPerTurn {
-            handshakesThisTurn += 1
-            return true
-        }
+        if link === answering { return true }
+        guard handshakeTimer?.isRunning == true else { return true }
         lateHandshakes.append(link)
-        if let handshakeTimer, !handshakeTimer.isRunning { handshakeTimer.restart() }
         return false
     }
 
-    private func nextHandshakes() {
-        run {
-            handshakesThisTurn = 0
-            let links = lateHandshakes.prefix(Self.handshakesPerTurn)
-            lateHandshakes.removeFirst(links.count)
-            for link in links { link.answerLate() }
-            if !lateHandshakes.isEmpty { handshakeTimer?.restart() }
-        }
+    /// A handshake was answered, from `start` until now.
+    func answeredHandshake(since start: UInt64) {
+        let now = Clock.monotonicNanoseconds()
+        let earned = Int64(clamping: now &- creditedAt) / Self.handshakeParts
+        handshakeCredit = min(handshakeCredit + earned, Self.handshakeCreditMax)
+        handshakeCredit -= Int64(clamping: now &- start)
+        creditedAt = now
+        // The loop's timers go by a clock that ticks every few milliseconds: the credit makes up for it.
+        let pause = max(0, -handshakeCredit * Self.handshakeParts / 1_000_000)
+        handshakeTimer?.restart(afterMilliseconds: handshakeCredit > 0 ? 0 : max(1, pause))
+    }
+
+    private func nextHandshake() {
+        guard !lateHandshakes.isEmpty else { return }
+        let link = lateHandshakes.removeFirst()
+        answering = link
+        run { link.answerLate() }
+        answering = nil
+        // It may have gone, or hung up, meanwhile.
+        if !lateHandshakes.isEmpty, handshakeTimer?.isRunning == false { handshakeTimer?.restart() }
     }
 
     // MARK: - Settling
@@ -162,23 +184,41 @@ package final class LinkLoopContext {
         UInt32(clamping: (clock() - start) / UInt64(tickMilliseconds * 1_000_000) + 1)
     }
 
-    /// Looks at the links whose deadlines may have come. The context calls it by itself, every tick.
-    package func sweep() {
-        run {
-            let target = elapsedTicks
-            while tick < target {
-                tick += 1
-                wheel.take(tick, into: &entries)
-                var taken: [DeadlineWheel.Entry] = []
-                swap(&taken, &entries)
-                for entry in taken {
-                    guard let link = links[Int(entry.link)], link.awaitedTick == entry.tick else { continue }
-                    link.awaitedTickCame()
-                }
-                swap(&taken, &entries)
+    /// Looks at the links whose deadlines may have come. The context calls it by itself, every tick, and then
+    /// for a while only: what is left comes in the next turn of the loop. Units: nanoseconds.
+    package func sweep(for time: UInt64 = .max) {
+        let start = Clock.monotonicNanoseconds()
+        var isDone = false
+        while !isDone {
+            run { isDone = sweepSome() }
+            guard isDone || Clock.monotonicNanoseconds() - start < time else {
+                sweepTimer?.restart()
+                return
             }
         }
     }
+
+    /// Returns: whether nothing is left.
+    private func sweepSome() -> Bool {
+        var links = 16
+        while links > 0 {
+            if nextEntry == entries.count {
+                guard tick < elapsedTicks else { return true }
+                tick += 1
+                wheel.take(tick, into: &entries)
+                nextEntry = 0
+            } else {
+                let entry = entries[nextEntry]
+                nextEntry += 1
+                guard let link = self.links[Int(entry.link)], link.awaitedTick == entry.tick else { continue }
+                link.awaitedTickCame()
+                links -= 1
+            }
+        }
+        return false
+    }
+
+    private static let sweepNanoseconds: UInt64 = 500_000
 }
 
 @available(*, unavailable)

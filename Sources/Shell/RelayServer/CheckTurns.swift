@@ -34,9 +34,9 @@ struct CheckTurns {
     /// A link goes at once as long as it has cost less than this.
     static let freeOfLink: UInt64 = 2_000_000
     /// And all of them together no more than this in one turn of the loop.
-    static let freeOfTurn: UInt64 = 2_000_000
+    static let freeOfTurn: UInt64 = 500_000
     /// How long those who wait are served in one turn of the loop.
-    static let slice: UInt64 = 1_000_000
+    static let slice: UInt64 = 250_000
 
     /// Whether a frame of this link may be checked at once.
     func mayGoAtOnce(_ session: LinkSession, now: UInt64) -> Bool {

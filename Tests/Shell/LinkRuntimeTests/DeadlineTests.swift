@@ -31,6 +31,23 @@ import Testing
         #expect(recorder.reason == .timedOut(.handshake))
     }
 
+    @Test func `many deadlines at once are dealt with a few in each turn of the loop`() throws {
+        let many = try (0..<200).map { _ in try bench.relayLink() }
+        defer { for (_, _, wire) in many { Posix.closeRaw(wire) } }
+        func ended() -> Int { many.count { $0.1.reason != nil } }
+        bench.time.nanoseconds += 11_000_000_000
+        bench.context.sweep(for: 0)
+        #expect((1...50).contains(ended()))
+        var most = 0
+        bench.run {
+            let before = ended()
+            bench.loop.runOnce(waiting: false)
+            most = max(most, ended() - before)
+            return ended() == many.count
+        }
+        #expect(most < many.count - 50)
+    }
+
     @Test func `a client gives a silent relay ten seconds too`() throws {
         let (_, recorder, wire) = try bench.clientLink()
         bench.settle()

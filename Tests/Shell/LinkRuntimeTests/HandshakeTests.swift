@@ -81,7 +81,7 @@ import Testing
         var flight = Posix.receive(clientWire, limit: 4096).1
         changeClient(&flight)
         #expect(Posix.send(relayWire, flight) == .done(flight.count))
-        bench.settle()
+        bench.run { Posix.waitReady(relayWire, milliseconds: 0) }
         var answer = Posix.receive(relayWire, limit: 4096).1
         changeRelay(&answer)
         if !answer.isEmpty { #expect(Posix.send(clientWire, answer) == .done(answer.count)) }

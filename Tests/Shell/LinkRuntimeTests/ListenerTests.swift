@@ -22,14 +22,15 @@ import Testing
     private func listen(
         admit: @escaping LinkListener.Admit = { _ in nil },
         trouble: @escaping (PosixError) -> Void = { _ in },
-        accept: @escaping (Int32) -> AcceptResult = Posix.accept, recorder: Recorder = Recorder()
+        accept: @escaping (Int32) -> AcceptResult = Posix.accept, pace: UInt64 = LinkListener.pace,
+        recorder: Recorder = Recorder()
     ) throws -> LinkListener {
         let bench = self.bench
         let settings = bench.relaySettings()
         return LinkListener(
             loop: bench.loop, socket: try Posix.listen(tcp: .loopback(port: 0)), admit: admit,
             trouble: trouble,
-            accept: accept
+            accept: accept, pace: pace
         ) { connection, peer in
             _ = Link.accept(
                 connection, peer: peer, context: bench.context, settings: settings, delegate: recorder)
@@ -56,6 +57,27 @@ import Testing
         let (_, recorder) = try connect(listener)
         bench.run { recorder.reason != nil }
         #expect(recorder.reason == .refused(code: 7))
+    }
+
+    @Test func `connections without end are accepted at a measured pace`() throws {
+        var accepted = 0
+        let pace: UInt64 = 4_000_000
+        let listener = try listen(
+            admit: { _ in
+                accepted += 1
+                return nil
+            }, pace: pace)
+        let address = try #require(listener.address)
+        let beyond = 50
+        let start = Clock.monotonicNanoseconds()
+        let clients = try (0..<LinkListener.creditMax + beyond).map { _ in
+            try Posix.connect(tcp: address).release()
+        }
+        defer { for client in clients { Posix.closeRaw(client) } }
+        bench.run { accepted == clients.count }
+        // Beyond those that may come at once.
+        #expect(Clock.monotonicNanoseconds() - start >= UInt64(beyond - 1) * pace)
+        #expect(!listener.isBackingOff)
     }
 
     @Test func `without descriptors the listener waits instead of spinning, and says so once`() throws {
