@@ -1,6 +1,7 @@
 """antenna-bench measures a relay, and says so when something did not arrive."""
 
 import json
+import resource
 import sys
 
 import pytest
@@ -57,6 +58,20 @@ def test_paced_and_while_joining(bench):
     assert paced["runs"][0]["deliveries"] == 2000 and paced["runs"][0]["seconds"] > 39 / 200
     assert windowed["runs"][0]["deliveries"] == 2000 and windowed["frameBytes"] == paced["frameBytes"] + 444
     assert report["checked"]["unopened"] == 0
+
+
+@pytest.mark.timeout(120)
+def test_more_readers_than_a_processor_has_near_at_hand(bench):
+    """Beyond 2,048 readers of a loop, a relay looks at them before it serves them."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < 2600:
+        pytest.skip(f"only {hard} descriptors are allowed here")
+    words = relay("--series", "w1,w16", "--loops", "1", "--sample", "50")
+    words[words.index("--subscribers") + 1] = "2200"
+    words[words.index("--messages") + 1] = "30"
+    report = bench(*words).json
+    assert report["ok"] and (report["lost"], report["disordered"], report["wrong"]) == (0, 0, 0)
+    assert [series["runs"][0]["deliveries"] for series in report["series"]] == [66_000, 66_000]
 
 
 @pytest.mark.timeout(60)

@@ -90,6 +90,8 @@ final class Bench: TrafficUser {
     @inline(__always)
     func turn(milliseconds: Int32) throws(OperatorError) {
         poller.wait(milliseconds: milliseconds)
+        // Whatever came for the subscribers, what the owner is told is read at once.
+        if isOwnerAttached, let owner { try traffic.read(owner, Bench.ownerTag, isSubscriber: false) }
         for index in 0..<poller.ready {
             let tag = poller.tag(index)
             if tag >= Bench.firstTag {

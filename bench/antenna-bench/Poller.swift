@@ -17,7 +17,9 @@ extension OperatorError {
 /// Which of many sockets can be read. Level-triggered; a socket that is closed leaves by itself.
 final class Poller {
     private let raw: Int32
-    private var tags = [UInt32](repeating: 0, count: 1024)
+    /// Few at a time, so that what is done between two looks takes little time.
+    private static let atOnce: Int32 = 64
+    private var tags = [UInt32](repeating: 0, count: Int(atOnce))
     private(set) var ready = 0
 
     init() throws(OperatorError) {
@@ -35,7 +37,7 @@ final class Poller {
     /// Looks for readable sockets. With 0 milliseconds it never sleeps, so that nobody pays for waking it.
     @inline(__always)
     func wait(milliseconds: Int32) {
-        ready = unsafe max(0, Int(bench_poller_wait(raw, &tags, 1024, milliseconds)))
+        ready = unsafe max(0, Int(bench_poller_wait(raw, &tags, Poller.atOnce, milliseconds)))
     }
 
     @inline(__always)

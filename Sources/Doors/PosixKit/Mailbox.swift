@@ -15,8 +15,10 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         lock.lock()
         let wasEmpty = queue.isEmpty
         queue.append(message)
-        if waiting { lock.signal() }
+        let mustSignal = waiting
         lock.unlock()
+        // Afterwards, or the reader would wake only to wait for the lock.
+        if mustSignal { lock.signal() }
         if wasEmpty { wake() }
     }
 
@@ -25,8 +27,10 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         lock.lock()
         let wasEmpty = queue.isEmpty
         queue.append(contentsOf: messages)
-        if waiting { lock.signal() }
+        let mustSignal = waiting
         lock.unlock()
+        // Afterwards, or the reader would wake only to wait for the lock.
+        if mustSignal { lock.signal() }
         if wasEmpty { wake() }
     }
 

@@ -79,7 +79,7 @@ private final class ThreadBody: Sendable {
 
     package func lock() { unsafe _ = pthread_mutex_lock(mutex) }
     package func unlock() { unsafe _ = pthread_mutex_unlock(mutex) }
-    /// Wakes one waiter; call it with the lock held.
+    /// Wakes one waiter; call it with the lock held, or when what is waited for was done with it held.
     package func signal() { unsafe _ = pthread_cond_signal(condition) }
     /// Wakes all waiters; call it with the lock held.
     package func broadcast() { unsafe _ = pthread_cond_broadcast(condition) }

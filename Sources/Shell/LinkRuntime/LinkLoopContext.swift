@@ -45,8 +45,8 @@ package final class LinkLoopContext {
     private var handshakeTimer: LoopTimer?
 
     /// A handshake is some 150 microseconds of work. One is answered in a turn of the loop, and all of them
-    /// get one part in four of its time: a storm slows itself down, not the links that are open.
-    private static let handshakeParts: Int64 = 4
+    /// get one part in three of its time: a storm slows itself down, not the links that are open.
+    private static let handshakeParts: Int64 = 3
     static let handshakeCreditMax: Int64 = 2_000_000
 
     static let maximumRecord = 2 + 65535

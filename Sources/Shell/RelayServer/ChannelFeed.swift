@@ -35,8 +35,9 @@ final class ChannelFeed {
 
     /// The most frame bytes of one record: with padding it stays below the largest record.
     static let recordBytesMax = 48 << 10
-    /// How many readers are served before the time is looked at again.
+    /// How many readers are served before the time is looked at again; who lags gets much more at a time.
     private static let readersAtOnce = 64
+    private static let feedsAtOnce = 4
     /// So many readers and their links stay in a processor's own cache from one message to the next.
     private static let readersInCache = 2048
 
@@ -82,51 +83,77 @@ final class ChannelFeed {
     // MARK: Serving
 
     /// Feeds readers until all have been looked at or the time is up. Returns: whether some are left.
-    func serve(until deadline: UInt64, _ loop: RelayLoop) -> Bool {
+    func serve(_ time: ServingTime, _ loop: RelayLoop) -> Bool {
         // Nobody comes or goes meanwhile: links that end are told of afterwards.
         let readers = readers
         while waitingReaders > 0 {
             if nextReader >= readers.count { nextReader = 0 }
-            let few = min(ChannelFeed.readersAtOnce, waitingReaders, readers.count - nextReader)
+            var few = min(ChannelFeed.readersAtOnce, waitingReaders, readers.count - nextReader)
             let range = nextReader..<nextReader + few
             // Nearly every reader has all but the newest segment, and gets that as it is.
             if let newest = tail.newest, newest.byteCount <= ChannelFeed.recordBytesMax {
-                serve(readers, range, newest, loop)
+                few = serve(readers, range, newest, time, loop)
             } else {
-                for index in range { feed(readers[index], loop) }
+                few = feed(readers, range, time, loop)
             }
             nextReader += few
             waitingReaders -= few
-            if Clock.monotonicNanoseconds() >= deadline { break }
+            if Clock.monotonicNanoseconds() >= (few == range.count ? time.all : time.behind) { break }
         }
         return waitingReaders > 0
     }
 
-    /// Gives those of a few readers that have what comes before it a segment as one record.
+    /// Gives those of a few readers that have what comes before it a segment as one record, and the others
+    /// what they take, as long as there is time for that. Returns: how many it came to.
     private func serve(
         _ readers: ContiguousArray<MemberReader>, _ range: Range<Int>, _ segment: LogSegment,
-        _ loop: RelayLoop
-    ) {
+        _ time: ServingTime, _ loop: RelayLoop
+    ) -> Int {
         if readers.count > ChannelFeed.readersInCache { lookAt(readers, range) }
         let after = segment.after
         let through = segment.through
         let count = segment.byteCount
         var served = 0
+        var behind = 0
+        var next = range.lowerBound
         unsafe segment.padded.withUnsafeBytes { padded in
             let record = unsafe BulkRecord(
                 UnsafeRawBufferPointer(rebasing: padded[..<count]), zerosAfter: padded.count - count,
                 for: loop.context)
-            for index in range {
-                let reader = readers[index]
+            while next < range.upperBound {
+                let reader = readers[next]
+                next += 1
                 if reader.wants(after: after), unsafe reader.link.sendBulk(record) {
                     reader.cursor = through
                     served += 1
                 } else {
                     feed(reader, loop)
+                    behind += 1
+                    if behind % ChannelFeed.feedsAtOnce == 0, Clock.monotonicNanoseconds() >= time.behind {
+                        break
+                    }
                 }
             }
         }
         loop.delivered += Int64(served * segment.marks.count)
+        return next - range.lowerBound
+    }
+
+    /// Gives a few readers what they take, as long as there is time. Returns: how many it came to.
+    private func feed(
+        _ readers: ContiguousArray<MemberReader>, _ range: Range<Int>, _ time: ServingTime, _ loop: RelayLoop
+    ) -> Int {
+        var next = range.lowerBound
+        while next < range.upperBound {
+            feed(readers[next], loop)
+            next += 1
+            if (next - range.lowerBound) % ChannelFeed.feedsAtOnce == 0,
+                Clock.monotonicNanoseconds() >= time.behind
+            {
+                break
+            }
+        }
+        return next - range.lowerBound
     }
 
     /// What is read of thousands of readers and links is in no cache. Here, where nothing lies between, the
@@ -244,6 +271,19 @@ final class ChannelFeed {
             unsafe reader.link.sendBulk(
                 UnsafeRawBufferPointer(rebasing: $0[range]), zerosAfter: answer.segment.zeros(after: end))
         }
+    }
+}
+
+/// Until when readers are served in a turn of the loop. Who lags gets much at a time, and when many do the
+/// loop looks at its sockets more often: new messages and their acks do not wait for laggards.
+/// Units: nanoseconds of the monotonic clock.
+struct ServingTime {
+    let all: UInt64
+    let behind: UInt64
+
+    init(from start: UInt64) {
+        all = start + 1_000_000
+        behind = start + 250_000
     }
 }
 

@@ -35,7 +35,7 @@ struct CheckTurns {
     static let freeOfLink: UInt64 = 2_000_000
     /// And all of them together no more than this in one turn of the loop.
     static let freeOfTurn: UInt64 = 500_000
-    /// How long those who wait are served in one turn of the loop.
+    /// How long those who wait are served in one turn of the loop, or as long as readers are.
     static let slice: UInt64 = 250_000
 
     /// Whether a frame of this link may be checked at once.

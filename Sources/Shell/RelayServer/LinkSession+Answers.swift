@@ -119,7 +119,7 @@ extension LinkSession {
             cursor: view.resume.resumeAfter)
         stage = .member(reader)
         feed.add(reader)
-        loop.relay.authority.post(.linked(reference, attach.channel, attach.member))
+        loop.tell(.linked(reference, attach.channel, attach.member))
         send(
             .attached(
                 Frame.Attached(
@@ -153,7 +153,7 @@ extension LinkSession {
             channel: reader.channel, author: reader.member, key: reader.key,
             messageBytesMax: loop.relay.configuration.messageBytesMax, crypto: loop.relay.crypto)
         guard publishing.isWhole else { return wait(with: publishing) }
-        loop.relay.authority.post(
+        loop.tell(
             .publish(
                 reference, request: publishing.request, publishing.items, bytes: publishing.bodyBytes))
     }

@@ -238,7 +238,7 @@ final class LinkSession: LinkDelegate {
 
     func ask(_ command: LedgerCommand, _ question: AuthorityMessage.Question, bytes: Int = 0) {
         began(bytes)
-        relay.authority.post(.ask(reference, command, question, bytes: bytes))
+        loop.tell(.ask(reference, command, question, bytes: bytes))
     }
 
     /// Counts what is asked, and stops reading where it is too much.
@@ -283,7 +283,7 @@ final class LinkSession: LinkDelegate {
             let channel = reader.channel
             reader.feed.remove(reader)
             loop.feedLostReader(reader.feed)
-            relay.authority.post(.unlinked(reference, channel, reader.member))
+            loop.tell(.unlinked(reference, channel, reader.member))
         case .open, .asking, .joined, .overdrawn, .ended: break
         }
     }

@@ -24,7 +24,11 @@ final class RelayLoop {
     private var unserved: ContiguousArray<ChannelFeed> = []
     private var readersLater: ContiguousArray<MemberReader> = []
     private var turns = CheckTurns()
+    /// How long readers were served in this turn of the loop; checking may take as long.
+    private var servedNanoseconds: UInt64 = 0
     private var inbox: [LoopMessage] = []
+    /// What the authority is to be told when the loop has been round.
+    private var outbox: [AuthorityMessage] = []
     /// Control links of channels that ended: closed when what came with the notice has been said.
     private var farewells: [Farewell] = []
     /// Deliveries that the common counter does not know yet: it is shared by all threads.
@@ -34,6 +38,7 @@ final class RelayLoop {
     private var endings: [(at: Int64, number: UInt64, code: LinkErrorCode)] = []
     private var endingTimer: LoopTimer?
     private var pulseTimer: LoopTimer?
+    private var goOnTimer: LoopTimer?
     /// Loop 0: the listener and the control socket.
     var front: FrontDoor?
 
@@ -42,9 +47,6 @@ final class RelayLoop {
         let code: LinkErrorCode
         let refusal: InvitationRefusal?
     }
-
-    /// How long the loop serves readers before it looks at its sockets again.
-    static let sliceNanoseconds: UInt64 = 3_000_000
 
     var isDraining: Bool { drain != nil }
     var sessionCount: Int { sessions.count }
@@ -62,7 +64,9 @@ final class RelayLoop {
         context = LinkLoopContext(loop: loop)
         self.link = link
         settings = LinkSettings.relay(link, deadlines: RelayLoop.deadlines(relay.configuration))
-        loop.onWake { [unowned self] in self.woken() }
+        loop.onWake { [unowned self] in self.takeTurn() }
+        goOnTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.takeTurn() }
+        goOnTimer?.stop()
         if let watchdog = relay.service.watchdogMilliseconds {
             pulseTimer = loop.timer(afterMilliseconds: watchdog / 4, repeating: true) { [unowned self] in
                 self.relay.loopPulses[self.index].beat()
@@ -89,16 +93,38 @@ final class RelayLoop {
 
     // MARK: Messages
 
-    private func woken() {
+    private func takeTurn() {
+        flush()
         mailbox.drain(into: &inbox)
         // The array is taken out, so that handling may post again without touching what is being read.
         let messages = inbox
+        // Answers leave before readers are served.
         context.run {
             for message in messages { handle(message) }
             sayFarewells()
+        }
+        context.run {
             serve()
             checkWaiting()
         }
+        flush()
+    }
+
+    /// Tells the authority something soon: what a turn of the loop brings is one batch, and one commit.
+    func tell(_ message: AuthorityMessage) {
+        outbox.append(message)
+        goOnSoon()
+    }
+
+    private func flush() {
+        guard !outbox.isEmpty else { return }
+        relay.authority.post(contentsOf: outbox)
+        outbox.removeAll(keepingCapacity: true)
+    }
+
+    /// What is left is done after a look at the sockets. A timer, since waking takes two system calls.
+    private func goOnSoon() {
+        if goOnTimer?.isRunning == false { goOnTimer?.restart() }
     }
 
     private func handle(_ message: LoopMessage) {
@@ -221,7 +247,7 @@ final class RelayLoop {
         guard !reader.isServedLater else { return }
         reader.isServedLater = true
         readersLater.append(reader)
-        if readersLater.count == 1 { loop.wake() }
+        if readersLater.count == 1 { goOnSoon() }
     }
 
     func requestPage(_ reader: MemberReader) {
@@ -234,19 +260,21 @@ final class RelayLoop {
 
     /// Feeds readers for a slice of time; what is left comes after a look at the sockets.
     private func serve() {
-        let deadline = Clock.monotonicNanoseconds() + RelayLoop.sliceNanoseconds
-        serveReaders(until: deadline)
+        let start = Clock.monotonicNanoseconds()
+        let time = ServingTime(from: start)
+        serveReaders(until: time.behind)
         var feeds: ContiguousArray<ChannelFeed> = []
         swap(&feeds, &unserved)
         for feed in feeds {
             feed.isUnserved = false
-            if feed.serve(until: deadline, self) {
+            if feed.serve(time, self) {
                 feed.isUnserved = true
                 unserved.append(feed)
             }
         }
-        if !unserved.isEmpty || !readersLater.isEmpty { loop.wake() }
+        if !unserved.isEmpty || !readersLater.isEmpty { goOnSoon() }
         countDelivered()
+        servedNanoseconds = Clock.monotonicNanoseconds() - start
     }
 
     func countDelivered() {
@@ -279,7 +307,7 @@ final class RelayLoop {
     }
 
     func checkLater(_ session: LinkSession) {
-        if turns.wait(session) { loop.wake() }
+        if turns.wait(session) { goOnSoon() }
     }
 
     func forgetChecks(_ session: LinkSession) { turns.forget(session) }
@@ -288,12 +316,12 @@ final class RelayLoop {
     private func checkWaiting() {
         turns.beginTurn()
         var now = Clock.monotonicNanoseconds()
-        let deadline = now + CheckTurns.slice
+        let deadline = now + max(CheckTurns.slice, servedNanoseconds)
         while now < deadline, let session = turns.next(now: now) {
             if session.checkNext() { _ = turns.wait(session) }
             now = Clock.monotonicNanoseconds()
         }
-        if !turns.isEmpty { loop.wake() }
+        if !turns.isEmpty { goOnSoon() }
     }
 
     // MARK: What happened
