@@ -9,7 +9,7 @@ import pytest
 from harness import BIN, ROOT, environment, run
 
 sys.path.insert(0, str(ROOT / "bench"))
-from comparing import report  # noqa: E402
+from comparing import plan, report, servers  # noqa: E402
 from gating import callgrind, verdicts  # noqa: E402
 
 
@@ -89,6 +89,13 @@ def test_help_and_usage(bench):
     for wrong in ("x3", "w0", "w1.5", "r", "w64/", "w64/x", "w1//2"):
         assert "is no series" in bench("--antennad", "x", "--series", wrong, code=64).err, wrong
     assert bench("--antennad", "/nowhere/antennad", "--json", code=69).error["name"] == "unreachable"
+
+
+def test_no_place_of_the_comparison_says_an_option_twice():
+    for group in plan.groups(["redis"], 20_000):
+        words = [*servers.options(group.subscribers, ["w1"], 1, 1), *group.more]
+        names = [word for word in words if str(word).startswith("--")]
+        assert len(set(names)) == len(names), (group.name, names)
 
 
 def test_help_of_the_comparison(tmp_path):

@@ -15,6 +15,8 @@ class Group:
     series: dict
     #: Rounds that are enough where nothing is compared; none: all.
     rounds: int | None = None
+    #: How long each of the series publishes, where that is not the same as everywhere.
+    seconds: float | None = None
     #: More words for antenna-bench.
     more: tuple = ()
 
@@ -34,8 +36,8 @@ def groups(peers, descriptors):
             "antenna": [*five, "w64"], "floor": [*five, "w64"], **{peer: five for peer in peers}}),
         Group("n100", 100, {"antenna": five}),
         Group("n10000", 10_000, {"antenna": five}),
-        Group("many", min(MANY, descriptors - 300), {"antenna": ["r1"]}, rounds=1,
-              more=("--publish-while-joining", "1", "--seconds", "20", "--patience", "30", "--concurrent", "128")),
+        Group("many", min(MANY, descriptors - 300), {"antenna": ["r1"]}, rounds=1, seconds=20,
+              more=("--publish-while-joining", "1", "--patience", "30", "--concurrent", "128")),
     ]
 
 

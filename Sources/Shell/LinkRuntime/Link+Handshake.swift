@@ -155,8 +155,8 @@ extension Link {
             finish(.peerClosed)
             return 0
         }
-        let start = Clock.monotonicNanoseconds()
-        defer { context.answeredHandshake(since: start) }
+        let start = Clock.threadNanoseconds()
+        defer { context.answeredHandshake(in: Clock.threadNanoseconds() &- start) }
         let suite: AEADSuite = chosen == .aesGCM ? .aesGCM : .chaChaPoly
         let state = HandshakeState(
             pattern: .nx, role: .responder,

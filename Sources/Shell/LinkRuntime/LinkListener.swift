@@ -75,10 +75,10 @@ package final class LinkListener {
             switch accept(socket.raw) {
             case .accepted(let connection, let peer):
                 delay = 0
-                credit -= 1
                 if let code = admit(peer) {
                     refuse(connection, code)
                 } else {
+                    credit -= 1
                     take(connection, peer)
                 }
                 if event == nil { return }
@@ -122,7 +122,7 @@ package final class LinkListener {
     }
 
     private static let acceptedPerWakeUp = 8
-    /// 4,000 in a second, more than handshakes can follow.
+    /// 4,000 in a second, more than the handshakes of two loops can follow.
     package static let pace: UInt64 = 250_000
     package static let creditMax = 256
     private static let firstDelay: Int64 = 100

@@ -13,6 +13,8 @@ package final class LinkLoopContext {
     package let wallSeconds: () -> Int64
     /// Ticks since the context was made; as exact as the deadlines are.
     private(set) var tick: UInt32 = 1
+    /// Whose links have all been looked at; behind `tick` only while a sweep takes several turns.
+    private var sweptTick: UInt32 = 1
 
     let receive = ScratchBuffer(count: 2 * maximumRecord)
     /// Room for all records that one send can make: the control queue (two) and a bulk record.
@@ -35,11 +37,15 @@ package final class LinkLoopContext {
     private var unsettled: ContiguousArray<Link> = []
     private var settleTimer: LoopTimer?
     private var depth = 0
-    /// Links whose handshake waits for others.
+    /// Links whose handshake waits for others, the oldest at `firstLate`.
     private var lateHandshakes: ContiguousArray<Link> = []
+    private var firstLate = 0
+    private var lateMax = 2 * LinkLoopContext.patientHandshakes
+    private let pacesHandshakes: Bool
     /// The one whose turn it is.
     private var answering: Link?
-    /// How long handshakes may still take before others have had their time. Units: nanoseconds.
+    /// How long handshakes may still take before others have had their time, at worst less than nothing.
+    /// Units: nanoseconds of this thread's work.
     private var handshakeCredit = LinkLoopContext.handshakeCreditMax
     private var creditedAt = Clock.monotonicNanoseconds()
     private var handshakeTimer: LoopTimer?
@@ -48,19 +54,25 @@ package final class LinkLoopContext {
     /// get one part in three of its time: a storm slows itself down, not the links that are open.
     private static let handshakeParts: Int64 = 3
     static let handshakeCreditMax: Int64 = 2_000_000
+    /// Beyond so many that wait the newest goes first: the oldest may have been given up.
+    private static let patientHandshakes = 2000
+    /// So many that have hung up are let go of in one turn.
+    private static let hungUpAtOnce = 64
 
     static let maximumRecord = 2 + 65535
 
-    /// `clock` is the monotonic one, in nanoseconds; tests pass their own and call `sweep`.
+    /// `clock` is the monotonic one, in nanoseconds; tests pass their own and call `sweep`. Fuzzing does not
+    /// pace handshakes.
     package init(
         loop: EventLoop, tickMilliseconds: Int64 = 500,
         clock: @escaping () -> UInt64 = Clock.monotonicNanoseconds,
-        wallSeconds: @escaping () -> Int64 = Clock.nowSeconds
+        wallSeconds: @escaping () -> Int64 = Clock.nowSeconds, pacesHandshakes: Bool = true
     ) {
         loop.assertOnLoop()
         self.loop = loop
         self.tickMilliseconds = tickMilliseconds
         self.wallSeconds = wallSeconds
+        self.pacesHandshakes = pacesHandshakes
         self.clock = clock
         start = clock()
         settleTimer = loop.timer(afterMilliseconds: 0) { [unowned self] in self.run {} }
@@ -86,7 +98,9 @@ package final class LinkLoopContext {
     func reserveSlot() -> Int32 {
         loop.assertOnLoop()
         if linkCount == 0 {
-            tick = elapsedTicks  // nobody waits for the ticks in between
+            // Nobody waits for the ticks in between.
+            tick = elapsedTicks
+            sweptTick = tick
             ticker?.restart()
         }
         if let slot = freeSlots.popLast() { return slot }
@@ -114,6 +128,8 @@ package final class LinkLoopContext {
     /// Closes every link at once, for the end of a loop.
     package func closeAll() {
         run { for link in links { link?.close(after: false) } }
+        lateHandshakes = []
+        firstLate = 0
     }
 
     // MARK: - Handshakes
@@ -122,30 +138,52 @@ package final class LinkLoopContext {
     func mayAnswerHandshake(_ link: Link) -> Bool {
         if link === answering { return true }
         guard handshakeTimer?.isRunning == true else { return true }
+        if lateHandshakes.count >= lateMax {
+            // Those whose time is over are let go of.
+            lateHandshakes = ContiguousArray(lateHandshakes[firstLate...].filter(\.isHandshaking))
+            firstLate = 0
+            lateMax = max(2 * Self.patientHandshakes, 2 * lateHandshakes.count)
+        }
         lateHandshakes.append(link)
         return false
     }
 
-    /// A handshake was answered, from `start` until now.
-    func answeredHandshake(since start: UInt64) {
+    /// A handshake was answered; it took so much of this thread's time. Units: nanoseconds.
+    func answeredHandshake(in spent: UInt64) {
+        guard pacesHandshakes else { return }
         let now = Clock.monotonicNanoseconds()
         let earned = Int64(clamping: now &- creditedAt) / Self.handshakeParts
-        handshakeCredit = min(handshakeCredit + earned, Self.handshakeCreditMax)
-        handshakeCredit -= Int64(clamping: now &- start)
+        let credit = min(handshakeCredit + earned, Self.handshakeCreditMax) - Int64(clamping: spent)
+        handshakeCredit = max(credit, -Self.handshakeCreditMax)
         creditedAt = now
         // The loop's timers go by a clock that ticks every few milliseconds: the credit makes up for it.
         let pause = max(0, -handshakeCredit * Self.handshakeParts / 1_000_000)
         handshakeTimer?.restart(afterMilliseconds: handshakeCredit > 0 ? 0 : max(1, pause))
     }
 
+    /// Answers one, past those that have gone or hung up meanwhile.
     private func nextHandshake() {
-        guard !lateHandshakes.isEmpty else { return }
-        let link = lateHandshakes.removeFirst()
-        answering = link
-        run { link.answerLate() }
-        answering = nil
-        // It may have gone, or hung up, meanwhile.
-        if !lateHandshakes.isEmpty, handshakeTimer?.isRunning == false { handshakeTimer?.restart() }
+        var hungUp = 0
+        while hungUp < Self.hungUpAtOnce, handshakeTimer?.isRunning == false, let link = takeLate() {
+            guard link.isHandshaking else { continue }
+            hungUp += 1
+            answering = link
+            run { link.answerLate() }
+            answering = nil
+        }
+        if firstLate < lateHandshakes.count, handshakeTimer?.isRunning == false { handshakeTimer?.restart() }
+    }
+
+    private func takeLate() -> Link? {
+        guard firstLate < lateHandshakes.count else { return nil }
+        if lateHandshakes.count - firstLate > Self.patientHandshakes { return lateHandshakes.removeLast() }
+        let link = lateHandshakes[firstLate]
+        firstLate += 1
+        if firstLate == lateHandshakes.count || firstLate > Self.patientHandshakes {
+            lateHandshakes.removeFirst(firstLate)
+            firstLate = 0
+        }
+        return link
     }
 
     // MARK: - Settling
@@ -188,6 +226,7 @@ package final class LinkLoopContext {
     /// for a while only: what is left comes in the next turn of the loop. Units: nanoseconds.
     package func sweep(for time: UInt64 = .max) {
         let start = Clock.monotonicNanoseconds()
+        tick = max(tick, elapsedTicks)
         var isDone = false
         while !isDone {
             run { isDone = sweepSome() }
@@ -203,9 +242,9 @@ package final class LinkLoopContext {
         var links = 16
         while links > 0 {
             if nextEntry == entries.count {
-                guard tick < elapsedTicks else { return true }
-                tick += 1
-                wheel.take(tick, into: &entries)
+                guard sweptTick < tick else { return true }
+                sweptTick += 1
+                wheel.take(sweptTick, into: &entries)
                 nextEntry = 0
             } else {
                 let entry = entries[nextEntry]

@@ -36,7 +36,7 @@ final class ChannelFeed {
     /// The most frame bytes of one record: with padding it stays below the largest record.
     static let recordBytesMax = 48 << 10
     /// How many readers are served before the time is looked at again; who lags gets much more at a time.
-    private static let readersAtOnce = 64
+    private static let readersAtOnce = 128
     private static let feedsAtOnce = 4
     /// So many readers and their links stay in a processor's own cache from one message to the next.
     private static let readersInCache = 2048
@@ -126,7 +126,7 @@ final class ChannelFeed {
                 if reader.wants(after: after), unsafe reader.link.sendBulk(record) {
                     reader.cursor = through
                     served += 1
-                } else {
+                } else if reader.link.canSendBulk {
                     feed(reader, loop)
                     behind += 1
                     if behind % ChannelFeed.feedsAtOnce == 0, Clock.monotonicNanoseconds() >= time.behind {
@@ -282,7 +282,7 @@ struct ServingTime {
     let behind: UInt64
 
     init(from start: UInt64) {
-        all = start + 1_000_000
+        all = start + 2_000_000
         behind = start + 250_000
     }
 }

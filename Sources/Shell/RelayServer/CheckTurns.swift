@@ -35,8 +35,9 @@ struct CheckTurns {
     static let freeOfLink: UInt64 = 2_000_000
     /// And all of them together no more than this in one turn of the loop.
     static let freeOfTurn: UInt64 = 500_000
-    /// How long those who wait are served in one turn of the loop, or as long as readers are.
+    /// How long those who wait are served in one turn of the loop; as long as readers are, up to the second.
     static let slice: UInt64 = 250_000
+    static let sliceMax: UInt64 = 1_000_000
 
     /// Whether a frame of this link may be checked at once.
     func mayGoAtOnce(_ session: LinkSession, now: UInt64) -> Bool {

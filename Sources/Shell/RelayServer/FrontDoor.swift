@@ -44,6 +44,7 @@ final class FrontDoor {
                 return .tooManyConnections
             },
             trouble: { error in relay.log.error("accept.failed", ["reason": .text(error.description)]) },
+            pace: LinkListener.pace / UInt64(max(1, loops.count / 2)),
             take: { [unowned self, unowned loop] connection, peer in self.take(connection, peer, loop) })
         if let watchdog = relay.service.watchdogMilliseconds {
             watchdogTimer = loop.loop.timer(afterMilliseconds: watchdog / 4, repeating: true) {

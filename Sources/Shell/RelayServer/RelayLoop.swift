@@ -94,6 +94,7 @@ final class RelayLoop {
     // MARK: Messages
 
     private func takeTurn() {
+        goOnTimer?.stop()
         flush()
         mailbox.drain(into: &inbox)
         // The array is taken out, so that handling may post again without touching what is being read.
@@ -189,7 +190,11 @@ final class RelayLoop {
         relay.counters.links.add(-1)
         relay.connections.leave(link.peerAddress)
         logEnd(reason)
-        if let drain, sessions.isEmpty { drain.finish() }
+        if let drain, sessions.isEmpty {
+            // What was asked is with the authority before it hears that there is no more.
+            flush()
+            drain.finish()
+        }
     }
 
     /// What peers do wrong is counted and told at debug; only what an operator can act on is louder.
@@ -265,7 +270,12 @@ final class RelayLoop {
         serveReaders(until: time.behind)
         var feeds: ContiguousArray<ChannelFeed> = []
         swap(&feeds, &unserved)
-        for feed in feeds {
+        for (index, feed) in feeds.enumerated() {
+            if index > 0, Clock.monotonicNanoseconds() >= time.all {
+                // They come first in the next turn.
+                unserved.insert(contentsOf: feeds[index...], at: 0)
+                break
+            }
             feed.isUnserved = false
             if feed.serve(time, self) {
                 feed.isUnserved = true
@@ -314,13 +324,13 @@ final class RelayLoop {
 
     /// Checks frames that wait for a slice of time; what is left comes after a look at the sockets.
     private func checkWaiting() {
-        turns.beginTurn()
         var now = Clock.monotonicNanoseconds()
-        let deadline = now + max(CheckTurns.slice, servedNanoseconds)
+        let deadline = now + max(CheckTurns.slice, min(servedNanoseconds, CheckTurns.sliceMax))
         while now < deadline, let session = turns.next(now: now) {
             if session.checkNext() { _ = turns.wait(session) }
             now = Clock.monotonicNanoseconds()
         }
+        turns.beginTurn()
         if !turns.isEmpty { goOnSoon() }
     }
 
@@ -397,6 +407,7 @@ final class RelayLoop {
     private func beginDrain(_ milliseconds: Int64) {
         guard drain == nil else { return }
         front?.stopAccepting()
+        flush()
         let drain = LoopDrain(milliseconds: milliseconds, loop: self, lifecycle: lifecycle)
         self.drain = drain
         drain.begin(Array(sessions.values))

@@ -124,45 +124,48 @@ enum StoreAudit {
 
     // MARK: Rules that need more than SQL
 
-    private static func membersProblem(_ database: Database) throws(SQLiteError) -> String? {
+    /// The first problem that `look` finds in the rows of a question.
+    private static func firstProblem(
+        _ database: Database, _ sql: String, _ look: (Row) -> String?
+    ) throws(SQLiteError) -> String? {
         var problem: String?
-        try database.forEach(
+        try database.forEach(sql) { row in
+            problem = look(row)
+            return problem == nil ? .next : .stop
+        }
+        return problem
+    }
+
+    private static func membersProblem(_ database: Database) throws(SQLiteError) -> String? {
+        try firstProblem(
+            database,
             """
             SELECT channels.name, member_id, public_key, role, members.status, members.name
             FROM members JOIN channels USING (channel)
             """
         ) { row in
-            guard MemberID(bytes: row.blob(1)) != nil, PublicKey(raw: row.blob(2)) != nil,
-                row.text(3).utf8.count <= 255, Membership.State(rawValue: row.text(4)) != nil,
-                row.text(5).utf8.count <= Limits.displayNameBytesMax
-            else {
-                problem = sentence(row.text(0), "what is stored of a member is wrong")
-                return .stop
-            }
-            return .next
+            let isWhole =
+                MemberID(bytes: row.blob(1)) != nil && PublicKey(raw: row.blob(2)) != nil
+                && row.text(3).utf8.count <= 255 && Membership.State(rawValue: row.text(4)) != nil
+                && row.text(5).utf8.count <= Limits.displayNameBytesMax
+            return isWhole ? nil : sentence(row.text(0), "what is stored of a member is wrong")
         }
-        return problem
     }
 
     private static func recordsProblem(_ database: Database) throws(SQLiteError) -> String? {
-        var problem: String?
-        try database.forEach("SELECT name, channel_id, record, record_version FROM channels") { row in
+        try firstProblem(database, "SELECT name, channel_id, record, record_version FROM channels") { row in
             let record = ChannelID(bytes: row.blob(1)).flatMap {
                 try? VerifiedRecord(row.blob(2), expected: $0, crypto: crypto)
             }
-            guard let record, record.version == row.int64(3) else {
-                problem = sentence(row.text(0), "its record does not verify")
-                return .stop
-            }
-            return .next
+            return record?.version == row.int64(3)
+                ? nil : sentence(row.text(0), "its record does not verify")
         }
-        return problem
     }
 
     private static func logProblem(_ database: Database) throws(SQLiteError) -> String? {
-        var problem: String?
         var times: [Int64: Int64] = [:]
-        try database.forEach(
+        return try firstProblem(
+            database,
             """
             SELECT log.channel, name, sequence, time, author, digest, frame, log_time
             FROM log JOIN channels USING (channel) ORDER BY entry
@@ -175,14 +178,10 @@ enum StoreAudit {
             guard let forward, isFromAuthor, forward.timestamp == time,
                 Sodium.sha256(forward.inner) == row.blob(5),
                 (times[channel] ?? 0)...max(times[channel] ?? 0, row.int64(7)) ~= time
-            else {
-                problem = sentence(row.text(1), "message \(sequence) is not what was stored")
-                return .stop
-            }
+            else { return sentence(row.text(1), "message \(sequence) is not what was stored") }
             times[channel] = time
-            return .next
+            return nil
         }
-        return problem
     }
 
     /// Records are not compressed.

@@ -23,7 +23,8 @@ final class HandshakeFuzz {
         } catch {
             preconditionFailure("a loop can be made: \(error)")
         }
-        context = LinkLoopContext(loop: loop, clock: { 1_000_000_000 }, wallSeconds: { 1_800_000_000 })
+        context = LinkLoopContext(
+            loop: loop, clock: { 1_000_000_000 }, wallSeconds: { 1_800_000_000 }, pacesHandshakes: false)
     }
 
     /// The first byte says which end, and whether a good preface comes first; the next two where it is cut.

@@ -45,7 +45,8 @@ import Testing
             most = max(most, ended() - before)
             return ended() == many.count
         }
-        #expect(most < many.count - 50)
+        // Half a millisecond of them.
+        #expect(most < many.count - 16)
     }
 
     @Test func `a client gives a silent relay ten seconds too`() throws {
