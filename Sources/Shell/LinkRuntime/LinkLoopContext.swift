@@ -44,16 +44,10 @@ package final class LinkLoopContext {
     private let pacesHandshakes: Bool
     /// The one whose turn it is.
     private var answering: Link?
-    /// How long handshakes may still take before others have had their time, at worst less than nothing.
-    /// Units: nanoseconds of this thread's work.
-    private var handshakeCredit = LinkLoopContext.handshakeCreditMax
-    private var creditedAt = Clock.monotonicNanoseconds()
+    /// One is answered in a turn of the loop: a storm slows itself down, not the links that are open.
+    private var pace = HandshakePace(now: Clock.monotonicNanoseconds())
     private var handshakeTimer: LoopTimer?
 
-    /// A handshake is some 150 microseconds of work. One is answered in a turn of the loop, and all of them
-    /// get one part in three of its time: a storm slows itself down, not the links that are open.
-    private static let handshakeParts: Int64 = 3
-    static let handshakeCreditMax: Int64 = 2_000_000
     /// Beyond so many that wait the newest goes first: the oldest may have been given up.
     private static let patientHandshakes = 2000
     /// So many that have hung up are let go of in one turn.
@@ -151,14 +145,8 @@ package final class LinkLoopContext {
     /// A handshake was answered; it took so much of this thread's time. Units: nanoseconds.
     func answeredHandshake(in spent: UInt64) {
         guard pacesHandshakes else { return }
-        let now = Clock.monotonicNanoseconds()
-        let earned = Int64(clamping: now &- creditedAt) / Self.handshakeParts
-        let credit = min(handshakeCredit + earned, Self.handshakeCreditMax) - Int64(clamping: spent)
-        handshakeCredit = max(credit, -Self.handshakeCreditMax)
-        creditedAt = now
-        // The loop's timers go by a clock that ticks every few milliseconds: the credit makes up for it.
-        let pause = max(0, -handshakeCredit * Self.handshakeParts / 1_000_000)
-        handshakeTimer?.restart(afterMilliseconds: handshakeCredit > 0 ? 0 : max(1, pause))
+        let pause = pace.answered(in: spent, now: Clock.monotonicNanoseconds())
+        handshakeTimer?.restart(afterMilliseconds: pause)
     }
 
     /// Answers one, past those that have gone or hung up meanwhile.
