@@ -122,8 +122,8 @@ package final class LinkListener {
     }
 
     private static let acceptedPerWakeUp = 8
-    /// 4,000 in a second, more than the handshakes of two loops can follow.
-    package static let pace: UInt64 = 250_000
+    /// 2,000 in a second, about as many as two loops can answer.
+    package static let pace: UInt64 = 500_000
     package static let creditMax = 256
     private static let firstDelay: Int64 = 100
     private static let lastDelay: Int64 = 1000

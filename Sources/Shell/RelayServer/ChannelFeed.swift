@@ -37,6 +37,7 @@ final class ChannelFeed {
     static let recordBytesMax = 48 << 10
     /// How many readers are served before the time is looked at again; who lags gets much more at a time.
     private static let readersAtOnce = 128
+    private static let lookedAtOnce = 64
     private static let feedsAtOnce = 4
     /// So many readers and their links stay in a processor's own cache from one message to the next.
     private static let readersInCache = 2048
@@ -88,7 +89,9 @@ final class ChannelFeed {
         let readers = readers
         while waitingReaders > 0 {
             if nextReader >= readers.count { nextReader = 0 }
-            var few = min(ChannelFeed.readersAtOnce, waitingReaders, readers.count - nextReader)
+            let isLarge = readers.count > ChannelFeed.readersInCache
+            let atOnce = isLarge ? ChannelFeed.lookedAtOnce : ChannelFeed.readersAtOnce
+            var few = min(atOnce, waitingReaders, readers.count - nextReader)
             let range = nextReader..<nextReader + few
             // Nearly every reader has all but the newest segment, and gets that as it is.
             if let newest = tail.newest, newest.byteCount <= ChannelFeed.recordBytesMax {
