@@ -99,22 +99,27 @@ def group(number):
     return found
 
 
-@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
-def test_a_long_build_is_seen_to_go_on_and_leaves_nothing_when_it_is_stopped(world, terminal):
+def endless_build(world, stderr, **environment):
+    """The script in a group of its own, with a compiler that does not come to an end."""
     (world.path / "swift").write_text("#!/bin/sh\necho '[7/9] Compiling'\nexec /bin/sleep 60\n")
     # A second of the script is a moment here.
     (world.path / "sleep").write_text("#!/bin/sh\nexec /bin/sleep 0.01\n")
     for name in ("swift", "sleep"):
         (world.path / name).chmod(0o755)
+    return subprocess.Popen(
+        [ROOT / "scripts/run"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr,
+        env={**ENVIRONMENT, "PATH": f"{world.path}:{ENVIRONMENT['PATH']}", **environment}, start_new_session=True,
+        # Who runs the tests in the background may ignore it, and a script cannot undo that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_a_long_build_is_seen_to_go_on_and_leaves_nothing_when_it_is_stopped(world, terminal):
     if terminal:
         reading, writing = os.openpty()
     else:
         reading, writing = os.pipe()
-    process = subprocess.Popen(
-        [ROOT / "scripts/run"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writing,
-        env={**ENVIRONMENT, "PATH": f"{world.path}:{ENVIRONMENT['PATH']}"}, start_new_session=True,
-        # Who runs the tests in the background may ignore it, and a script cannot undo that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    process = endless_build(world, writing)
     os.close(writing)
     seen, wanted = "", "building, 0 s (a few" if terminal else " s: [7/9] Compiling"
     while wanted not in seen:
@@ -123,3 +128,17 @@ def test_a_long_build_is_seen_to_go_on_and_leaves_nothing_when_it_is_stopped(wor
     process.wait(WAIT)
     until(lambda: not group(process.pid), what="the end of all that was started")
     os.close(reading)
+
+
+def test_a_signal_before_the_build_is_known_ends_it_too(world):
+    # The script interrupts itself where it is about to note the number of the build's process.
+    script = world.path / "interrupt"
+    script.write_text("set -T\ntrap '[ \"$BASH_COMMAND\" != \"child=\\$!\" ] || [ -z \"${ticker:-}\" ] || kill -INT $$' DEBUG\n")
+    process = endless_build(world, subprocess.DEVNULL, BASH_ENV=str(script))
+    try:
+        assert process.wait(WAIT) == 0
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    until(lambda: not group(process.pid), what="the end of all that was started")

@@ -40,7 +40,7 @@ package final class LinkListener {
 
     /// Starts at once.
     /// `trouble` is called once for each time that accepting begins to fail, not for each attempt. `accept`
-    /// and `pace` (nanoseconds for each connection) are others in tests only.
+    /// is another function in tests only. `pace` is the time for each connection, in nanoseconds.
     package init(
         loop: EventLoop, socket: consuming FileDescriptor, admit: @escaping Admit = { _ in nil },
         trouble: @escaping (PosixError) -> Void, accept: @escaping (Int32) -> AcceptResult = Posix.accept,

@@ -37,19 +37,14 @@ package final class LinkLoopContext {
     private var unsettled: ContiguousArray<Link> = []
     private var settleTimer: LoopTimer?
     private var depth = 0
-    /// Links whose handshake waits for others, the oldest at `firstLate`.
-    private var lateHandshakes: ContiguousArray<Link> = []
-    private var firstLate = 0
-    private var lateMax = 2 * LinkLoopContext.patientHandshakes
+    /// Links whose handshake waits for others.
+    private var lateHandshakes = HandshakeQueue<Link>(patient: 2000) { !$0.isHandshaking }
     private let pacesHandshakes: Bool
-    /// The one whose turn it is.
-    private var answering: Link?
     /// One is answered in a turn of the loop: a storm slows itself down, not the links that are open.
     private var pace = HandshakePace(now: Clock.monotonicNanoseconds())
+    /// It runs while the next has to wait.
     private var handshakeTimer: LoopTimer?
 
-    /// Beyond so many that wait the newest goes first: the oldest may have been given up.
-    private static let patientHandshakes = 2000
     /// So many that have hung up are let go of in one turn.
     private static let hungUpAtOnce = 64
 
@@ -122,23 +117,15 @@ package final class LinkLoopContext {
     /// Closes every link at once, for the end of a loop.
     package func closeAll() {
         run { for link in links { link?.close(after: false) } }
-        lateHandshakes = []
-        firstLate = 0
+        lateHandshakes.removeAll()
     }
 
     // MARK: - Handshakes
 
     /// Whether a link's handshake may be answered now; if not, it is asked again later.
     func mayAnswerHandshake(_ link: Link) -> Bool {
-        if link === answering { return true }
         guard handshakeTimer?.isRunning == true else { return true }
-        if lateHandshakes.count >= lateMax {
-            // Those whose time is over are let go of.
-            lateHandshakes = ContiguousArray(lateHandshakes[firstLate...].filter(\.isHandshaking))
-            firstLate = 0
-            lateMax = max(2 * Self.patientHandshakes, 2 * lateHandshakes.count)
-        }
-        lateHandshakes.append(link)
+        lateHandshakes.add(link)
         return false
     }
 
@@ -151,27 +138,13 @@ package final class LinkLoopContext {
 
     /// Answers one, past those that have gone or hung up meanwhile.
     private func nextHandshake() {
-        var hungUp = 0
-        while hungUp < Self.hungUpAtOnce, handshakeTimer?.isRunning == false, let link = takeLate() {
+        var looks = Self.hungUpAtOnce
+        while looks > 0, handshakeTimer?.isRunning == false, let link = lateHandshakes.take() {
             guard link.isHandshaking else { continue }
-            hungUp += 1
-            answering = link
+            looks -= 1
             run { link.answerLate() }
-            answering = nil
         }
-        if firstLate < lateHandshakes.count, handshakeTimer?.isRunning == false { handshakeTimer?.restart() }
-    }
-
-    private func takeLate() -> Link? {
-        guard firstLate < lateHandshakes.count else { return nil }
-        if lateHandshakes.count - firstLate > Self.patientHandshakes { return lateHandshakes.removeLast() }
-        let link = lateHandshakes[firstLate]
-        firstLate += 1
-        if firstLate == lateHandshakes.count || firstLate > Self.patientHandshakes {
-            lateHandshakes.removeFirst(firstLate)
-            firstLate = 0
-        }
-        return link
+        if !lateHandshakes.isEmpty, handshakeTimer?.isRunning == false { handshakeTimer?.restart() }
     }
 
     // MARK: - Settling

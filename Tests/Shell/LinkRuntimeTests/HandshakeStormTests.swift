@@ -58,6 +58,32 @@ import Testing
         #expect((10...25).contains(burst))
     }
 
+    @Test func `the oldest goes first, and the newest where very many wait`() {
+        var queue = HandshakeQueue<Int>(patient: 3) { _ in false }
+        for number in 1...3 { queue.add(number) }
+        #expect([queue.take(), queue.take()] == [1, 2])
+        for number in 4...7 { queue.add(number) }
+        #expect([queue.take(), queue.take()] == [7, 6])
+        #expect([queue.take(), queue.take(), queue.take(), queue.take()] == [3, 4, 5, nil])
+        #expect(queue.isEmpty)
+    }
+
+    @Test func `a queue does not fill with those whose time is over`() {
+        var over: Set<Int> = []
+        var queue = HandshakeQueue<Int>(patient: 10) { over.contains($0) }
+        var most = 0
+        for number in 1...10_000 {
+            queue.add(number)
+            // Nobody is served, and after five more each is given up.
+            if number > 5 { over.insert(number - 5) }
+            most = max(most, queue.count)
+        }
+        #expect(most <= 20)
+        // Those that live are kept, however many.
+        for number in 20_001...20_100 { queue.add(number) }
+        #expect(queue.count >= 100)
+    }
+
     @Test func `those who have hung up meanwhile keep nobody waiting`() throws {
         let bench = try Bench()
         let gone = Recorder()
