@@ -66,6 +66,13 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return taken
     }
 
+    /// Whether its reader has something to do: it does not sit in `waitDrain`, or will at once leave it.
+    package var isReaderBusy: Bool {
+        lock.lock()
+        defer { lock.unlock() }
+        return !waiting || !queue.isEmpty
+    }
+
     /// How many messages wait now; for metrics.
     package var count: Int {
         lock.lock()

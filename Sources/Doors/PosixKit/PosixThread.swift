@@ -42,6 +42,9 @@ package final class PosixThread: @unchecked Sendable {
         if !joined { pthread_detach(handle) }
     }
 
+    /// Lets other threads that could run on this processor do so first; returns at once where there are none.
+    package static func giveWay() { _ = sched_yield() }
+
     /// A number for the running thread, to check who is calling.
     package static var currentID: UInt { UInt(pthread_self()) }
 }

@@ -91,8 +91,9 @@ final class ChannelFeed {
             if nextReader >= readers.count { nextReader = 0 }
             let isLarge = readers.count > ChannelFeed.readersInCache
             let atOnce = isLarge ? ChannelFeed.lookedAtOnce : ChannelFeed.readersAtOnce
-            var few = min(atOnce, waitingReaders, readers.count - nextReader)
-            let range = nextReader..<nextReader + few
+            let many = min(atOnce, waitingReaders, readers.count - nextReader)
+            let range = nextReader..<nextReader + many
+            let few: Int
             // Nearly every reader has all but the newest segment, and gets that as it is.
             if let newest = tail.newest, newest.byteCount <= ChannelFeed.recordBytesMax {
                 few = serve(readers, range, newest, time, loop)
@@ -101,7 +102,7 @@ final class ChannelFeed {
             }
             nextReader += few
             waitingReaders -= few
-            if Clock.monotonicNanoseconds() >= (few == range.count ? time.all : time.behind) { break }
+            if loop.isOver(few == many ? time.all : time.behind) { break }
         }
         return waitingReaders > 0
     }
@@ -132,9 +133,7 @@ final class ChannelFeed {
                 } else if reader.link.canSendBulk {
                     feed(reader, loop)
                     behind += 1
-                    if behind % ChannelFeed.feedsAtOnce == 0, Clock.monotonicNanoseconds() >= time.behind {
-                        break
-                    }
+                    if behind % ChannelFeed.feedsAtOnce == 0, loop.isOver(time.behind) { break }
                 }
             }
         }
@@ -150,11 +149,7 @@ final class ChannelFeed {
         while next < range.upperBound {
             feed(readers[next], loop)
             next += 1
-            if (next - range.lowerBound) % ChannelFeed.feedsAtOnce == 0,
-                Clock.monotonicNanoseconds() >= time.behind
-            {
-                break
-            }
+            if (next - range.lowerBound) % ChannelFeed.feedsAtOnce == 0, loop.isOver(time.behind) { break }
         }
         return next - range.lowerBound
     }
@@ -274,19 +269,6 @@ final class ChannelFeed {
             unsafe reader.link.sendBulk(
                 UnsafeRawBufferPointer(rebasing: $0[range]), zerosAfter: answer.segment.zeros(after: end))
         }
-    }
-}
-
-/// Until when readers are served in a turn of the loop. Who lags gets much at a time, and when many do the
-/// loop looks at its sockets more often: new messages and their acks do not wait for laggards.
-/// Units: nanoseconds of the monotonic clock.
-struct ServingTime {
-    let all: UInt64
-    let behind: UInt64
-
-    init(from start: UInt64) {
-        all = start + 2_000_000
-        behind = start + 250_000
     }
 }
 

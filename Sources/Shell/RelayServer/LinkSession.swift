@@ -82,8 +82,7 @@ final class LinkSession: LinkDelegate {
 
     func linkIsWritable(_ link: Link) {
         guard case .member(let reader) = stage else { return }
-        reader.feed.feed(reader, loop)
-        loop.countDelivered()
+        loop.feedWritable(reader)
     }
 
     func linkDidClose(_ link: Link, reason: LinkCloseReason) {

@@ -26,6 +26,7 @@ final class RelayLoop {
     private var turns = CheckTurns()
     /// How long readers were served in this turn of the loop; checking may take as long.
     private var servedNanoseconds: UInt64 = 0
+    var writable = WritableShare()
     private var inbox: [LoopMessage] = []
     /// What the authority is to be told when the loop has been round.
     private var outbox: [AuthorityMessage] = []
@@ -108,7 +109,15 @@ final class RelayLoop {
             serve()
             checkWaiting()
         }
+        writable.beginTurn()
         flush()
+        giveWay()
+    }
+
+    /// The writer wants a moment for each of its steps. Without this it gets one when the kernel's clock next
+    /// ticks, where a busy loop has the same processor: acks came milliseconds late.
+    private func giveWay() {
+        if relay.authority.isReaderBusy { PosixThread.giveWay() }
     }
 
     /// Tells the authority something soon: what a turn of the loop brings is one batch, and one commit.
@@ -248,6 +257,16 @@ final class RelayLoop {
         }
     }
 
+    /// Feeds a reader whose link takes more. Many may become writable at once: most of them wait for the
+    /// turn, or what others send would wait for all of them.
+    func feedWritable(_ reader: MemberReader) {
+        guard !writable.isUsedUp else { return serveLater(reader) }
+        let start = Clock.monotonicNanoseconds()
+        reader.feed.feed(reader, self)
+        countDelivered()
+        writable.spend(from: start, to: Clock.monotonicNanoseconds())
+    }
+
     func serveLater(_ reader: MemberReader) {
         guard !reader.isServedLater else { return }
         reader.isServedLater = true
@@ -271,7 +290,7 @@ final class RelayLoop {
         var feeds: ContiguousArray<ChannelFeed> = []
         swap(&feeds, &unserved)
         for (index, feed) in feeds.enumerated() {
-            if index > 0, Clock.monotonicNanoseconds() >= time.all {
+            if index > 0, isOver(time.all) {
                 // They come first in the next turn.
                 unserved.insert(contentsOf: feeds[index...], at: 0)
                 break
@@ -287,6 +306,12 @@ final class RelayLoop {
         servedNanoseconds = Clock.monotonicNanoseconds() - start
     }
 
+    /// Whether readers have been served for long enough in this turn: it is late, or the authority has said
+    /// something, which may be an ack.
+    func isOver(_ deadline: UInt64) -> Bool {
+        Clock.monotonicNanoseconds() >= deadline || mailbox.count > 0
+    }
+
     func countDelivered() {
         if delivered > 0 { relay.counters.delivered.add(delivered) }
         delivered = 0
@@ -297,7 +322,7 @@ final class RelayLoop {
         swap(&later, &readersLater)
         var served = 0
         for reader in later {
-            if served % 4 == 3, Clock.monotonicNanoseconds() >= deadline { break }
+            if served % 4 == 3, isOver(deadline) { break }
             served += 1
             reader.isServedLater = false
             // The link may have gone meanwhile.

@@ -29,13 +29,18 @@ final class ChannelState {
     /// The time of the newest entry; later ones are never dated before it, so that time rises with the
     /// sequence.
     var time: Int64
-    /// Something of the above differs from its row.
-    var isDirty = false
+    /// Counters, or the time, differ from the row.
+    var isDirty = false { didSet { if isDirty, !oldValue { changes.add(self) } } }
+    /// The profile or what is taken from it differs from the row. Apart, since the title has an index, and a
+    /// batch of messages would write that as well.
+    fileprivate var hasNewProfile = false { didSet { if hasNewProfile, !oldValue { changes.add(self) } } }
+    private let changes: ChannelChanges
 
     init(
         row: Int64, id: ChannelID, logNonce: [UInt8], name: String, admission: Admission, record: [UInt8],
-        recordVersion: Int64, profile: ProfileView
+        recordVersion: Int64, profile: ProfileView, changes: ChannelChanges
     ) {
+        self.changes = changes
         self.row = row
         self.id = id
         self.logNonce = logNonce
@@ -60,7 +65,7 @@ final class ChannelState {
         self.profile = profile.json
         title = profile.title
         signMessages = profile.signMessages
-        isDirty = true
+        hasNewProfile = true
     }
 }
 
@@ -70,10 +75,20 @@ struct RelayMember {
     let keyPair: Ed25519.KeyPair
 }
 
+/// The channels that differ from their rows: a batch changes few of very many.
+final class ChannelChanges {
+    /// One may be named twice.
+    private(set) var states: [ChannelState] = []
+
+    fileprivate func add(_ state: ChannelState) { states.append(state) }
+    fileprivate func forget() { states.removeAll(keepingCapacity: true) }
+}
+
 /// The channels of the database by id, loaded when first needed.
 final class ChannelBook {
     private let database: Database
     private var loaded: [ChannelID: ChannelState] = [:]
+    private let changes = ChannelChanges()
 
     init(_ database: Database) {
         self.database = database
@@ -81,6 +96,7 @@ final class ChannelBook {
 
     func dropAll() {
         loaded.removeAll()
+        changes.forget()
     }
 
     func drop(_ id: ChannelID) {
@@ -108,7 +124,8 @@ final class ChannelBook {
             let state = ChannelState(
                 row: row.int64(0), id: id, logNonce: row.blob(17), name: row.text(1),
                 admission: Admission(row.bool(16) ? .rejected : stored),
-                record: row.blob(5), recordVersion: row.int64(4), profile: ProfileView(json: row.blob(6)))
+                record: row.blob(5), recordVersion: row.int64(4), profile: ProfileView(json: row.blob(6)),
+                changes: changes)
             state.deleted = row.bool(3)
             if let memberID = MemberID(bytes: row.blob(7)), let seed = row.blobOrNil(8) {
                 state.relay = RelayMember(id: memberID, keyPair: Ed25519.KeyPair(seed: seed))
@@ -148,7 +165,7 @@ final class ChannelBook {
         let state = ChannelState(
             row: database.lastInsertedRowID, id: id, logNonce: nonce, name: name, admission: admission,
             record: record,
-            recordVersion: recordVersion, profile: profile)
+            recordVersion: recordVersion, profile: profile, changes: changes)
         loaded[id] = state
         return state
     }
@@ -170,22 +187,32 @@ final class ChannelBook {
         state.isDirty = true
     }
 
-    /// Writes the counters of all channels that moved, once a batch instead of once an entry.
+    /// Writes the counters and profiles of all channels that moved, once a batch instead of once an entry.
     func flush() throws(SQLiteError) {
-        for state in loaded.values where state.isDirty {
-            try database.run(
-                """
-                UPDATE channels SET profile = ?, title = ?, member_count = ?, log_first = ?, log_head = ?,
-                    log_count = ?, log_bytes = ?, log_time = ?
-                WHERE channel = ?
-                """,
-                [
-                    .blob(state.profile), .text(state.title), .integer(state.memberCount),
-                    .integer(state.first), .integer(state.head),
-                    .integer(state.count), .integer(state.bytes), .integer(state.time), .integer(state.row),
-                ])
-            state.isDirty = false
+        // Whatever was dropped meanwhile is on nobody's mind any more.
+        for state in changes.states where loaded[state.id] === state {
+            if state.hasNewProfile {
+                try database.run(
+                    "UPDATE channels SET profile = ?, title = ? WHERE channel = ?",
+                    [.blob(state.profile), .text(state.title), .integer(state.row)])
+                state.hasNewProfile = false
+            }
+            if state.isDirty {
+                try database.run(
+                    """
+                    UPDATE channels SET member_count = ?, log_first = ?, log_head = ?, log_count = ?,
+                        log_bytes = ?, log_time = ?
+                    WHERE channel = ?
+                    """,
+                    [
+                        .integer(state.memberCount), .integer(state.first), .integer(state.head),
+                        .integer(state.count), .integer(state.bytes), .integer(state.time),
+                        .integer(state.row),
+                    ])
+                state.isDirty = false
+            }
         }
+        changes.forget()
     }
 
     func delete(_ state: ChannelState) throws(SQLiteError) {

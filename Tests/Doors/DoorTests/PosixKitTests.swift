@@ -229,6 +229,20 @@ import Testing
         thread.join()
     }
 
+    @Test func `a reader is busy until it waits with nothing to do`() {
+        let box = Mailbox<Int>()
+        #expect(box.isReaderBusy, "it has not come to wait")
+        let thread = PosixThread.start(name: "reader") {
+            while box.waitDrain(timeoutMilliseconds: 10_000) != [1] {}
+        }
+        let deadline = Clock.monotonicNanoseconds() + 10_000_000_000
+        while box.isReaderBusy, Clock.monotonicNanoseconds() < deadline { PosixThread.giveWay() }
+        #expect(!box.isReaderBusy)
+        box.post(1)
+        thread.join()
+        #expect(box.isReaderBusy, "it has taken something and not come back")
+    }
+
     @Test func `nothing is lost between many posters and one reader`() {
         let box = Mailbox<Int>()
         let threads = (0..<4).map { part in

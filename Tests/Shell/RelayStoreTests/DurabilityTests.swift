@@ -44,6 +44,22 @@ struct DurabilityTests {
         again.close()
     }
 
+    @Test("a message alone writes its row, what finds it, and the channel's counters: nothing else")
+    func pages() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        defer { ledger.close() }
+        try ledger.take(news)
+        for number in 1...3 { _ = try ledger.published(news.post("m\(number)")) }
+        func written() throws -> Int64 {
+            try #require(Posix.status(directory.path + "/relay.db-wal")).size
+        }
+        let before = try written()
+        _ = try ledger.published(news.post("m4"))
+        // The row, its place by sequence and by message id, the channel; each with the 24 bytes of the log.
+        #expect(try written() - before == 4 * (4096 + 24))
+    }
+
     @Test("the relay's own key of a channel is the same after a restart")
     func relayKey() throws {
         let directory = try TemporaryDirectory()
