@@ -30,7 +30,7 @@ def groups(peers, descriptors):
     five = ["w1", "w16"]
     return [
         Group("n1000", 1000, {
-            "antenna": [*thousand, "r1000"], "antenna-2-loops": ["w64"], "floor": ["w1", "w64", "w64/1024"],
+            "antenna": [*thousand, "r1000"], "antenna-2-loops": ["w64"], "floor": thousand,
             "floor-bare": ["w1", "w64"], **{peer: thousand for peer in peers}}),
         Group("n5000", 5000, {
             "antenna": [*five, "w64"], "floor": [*five, "w64"], **{peer: five for peer in peers}}),
