@@ -21,17 +21,9 @@ final class ChannelFeed {
     /// The reader to serve next, and how many are still to serve since something was appended.
     private var nextReader = 0
     private var waitingReaders = 0
-    /// Frames of several segments laid side by side: links that lag together find them ready.
-    private var gathered = Gathered()
-
-    private struct Gathered {
-        var from: Int64 = -1
-        var head: Int64 = -1
-        var through: Int64 = -1
-        /// Frames, and zeros behind them.
-        var bytes: [UInt8] = []
-        var frameBytes = 0
-    }
+    /// What links that lag read from, and whether one did since something was appended.
+    private var run = FrameRun()
+    private var runIsUsed = false
 
     /// The most frame bytes of one record: with padding it stays below the largest record.
     static let recordBytesMax = 48 << 10
@@ -72,13 +64,16 @@ final class ChannelFeed {
 
     func append(_ segment: LogSegment) {
         tail.append(segment)
+        // Nobody lags any more.
+        if !runIsUsed { run = FrameRun() }
+        runIsUsed = false
         waitingReaders = readers.count
     }
 
     /// A message was erased: no link may get it any more, not even one that lags behind.
     func erase(_ sequence: Int64) {
         tail.forget(through: sequence)
-        gathered = Gathered()
+        run = FrameRun()
     }
 
     // MARK: Serving
@@ -192,25 +187,19 @@ final class ChannelFeed {
     }
 
     private func sendFromTail(_ reader: MemberReader, _ loop: RelayLoop) -> Bool {
-        guard let place = tail.position(after: reader.cursor), let segment = tail.segment(place.segment)
-        else {
-            return false
+        if let newest = tail.newest, reader.cursor >= newest.after {
+            send(newest, from: newest.index(after: reader.cursor), reader, loop)
+            return true
         }
-        let start = segment.start(of: place.frame)
-        if tail.segment(place.segment + 1) == nil
-            || segment.byteCount - start >= ChannelFeed.recordBytesMax / 2
-        {
-            send(segment, from: place.frame, reader, loop)
-        } else {
-            gather(from: reader.cursor, place)
-            loop.delivered += gathered.through - reader.cursor
-            reader.cursor = gathered.through
-            let count = gathered.frameBytes
-            unsafe gathered.bytes.withUnsafeBytes {
-                unsafe reader.link.sendBulk(
-                    UnsafeRawBufferPointer(rebasing: $0[..<count]), zerosAfter: $0.count - count)
-            }
+        guard let part = run.part(after: reader.cursor, of: tail) else { return false }
+        runIsUsed = true
+        loop.delivered += Int64(part.frames)
+        reader.cursor = part.through
+        unsafe run.withUnsafeBytes {
+            unsafe reader.link.sendBulk(
+                UnsafeRawBufferPointer(rebasing: $0[part.range]), zerosAfter: part.zeros)
         }
+        run.trim()
         return true
     }
 
@@ -223,28 +212,6 @@ final class ChannelFeed {
             unsafe reader.link.sendBulk(
                 UnsafeRawBufferPointer(rebasing: $0[range]), zerosAfter: segment.zeros(after: end))
         }
-    }
-
-    private func gather(from cursor: Int64, _ place: (segment: Int, frame: Int)) {
-        guard gathered.from != cursor || gathered.head != tail.head else { return }
-        gathered.from = cursor
-        gathered.head = tail.head
-        gathered.bytes.removeAll(keepingCapacity: true)
-        var index = place.segment
-        var frame = place.frame
-        while let segment = tail.segment(index) {
-            let room = ChannelFeed.recordBytesMax - gathered.bytes.count
-            let end = segment.fitting(from: frame, room: room)
-            if end > frame {
-                gathered.bytes += segment.padded[segment.start(of: frame)..<segment.marks[end - 1].end]
-                gathered.through = segment.marks[end - 1].through
-            }
-            guard end == segment.marks.count else { break }
-            index += 1
-            frame = 0
-        }
-        gathered.frameBytes = gathered.bytes.count
-        gathered.bytes += repeatElement(0, count: RecordPadding.zerosMax(gathered.frameBytes))
     }
 
     private func sendPage(_ page: LogSegment, _ reader: MemberReader, _ loop: RelayLoop) {

@@ -41,13 +41,7 @@ package final class LogSegment: Sendable {
                 return index
             }
         }
-        var low = 0
-        var high = marks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if marks[middle].through > cursor { high = middle } else { low = middle + 1 }
-        }
-        return low
+        return marks.boundary { $0.through > cursor }
     }
 
     /// How many zeros lie behind the frame before `index`.

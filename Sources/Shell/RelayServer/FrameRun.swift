@@ -1,0 +1,140 @@
+internal import LinkRuntime
+
+/// Frames of several segments side by side, for links that lag: each gets a part of it as one record.
+///
+/// ```
+///   LogTail:    ┤ segment ├ segment ├ segment ├ segment ┤ head
+///   FrameRun:        ┤ frames · frames · frames ┤ zeros ┤
+///   readers:           ▲      ▲▲▲       ▲▲
+/// ```
+///
+/// It grows at its end as readers come to it, so that a message is copied once, however many lag.
+struct FrameRun {
+    /// Where a cursor stands before the first frame, and after the last one.
+    private(set) var after: Int64 = 0
+    private(set) var through: Int64 = 0
+    /// Frames, and behind them the zeros that pad a record which ends with the last of them.
+    private var bytes: [UInt8] = []
+    /// Where frames end; counted from a place that lies `dropped` bytes before the first of `bytes`.
+    private var marks: [LogSegment.Mark] = []
+    private var dropped = 0
+
+    /// Beyond this the oldest frames go, down to `keptMax`. Units: bytes.
+    static let bytesMax = 256 << 10
+    static let keptMax = 192 << 10
+    private static let zeros = RecordPadding.zerosMax(ChannelFeed.recordBytesMax)
+
+    /// What one reader gets of it.
+    struct Part: Equatable {
+        let range: Range<Int>
+        let frames: Int
+        /// Where the reader's cursor stands afterwards.
+        let through: Int64
+        /// How many zeros lie behind the range.
+        let zeros: Int
+    }
+
+    var byteCount: Int { max(0, bytes.count - FrameRun.zeros) }
+
+    /// The frames that a cursor has not seen, up to a record's worth, once what belongs to it of the tail
+    /// is here. Nil: the tail does not have what follows the cursor.
+    mutating func part(after cursor: Int64, of tail: LogTail) -> Part? {
+        if cursor < after || cursor > through || bytes.isEmpty {
+            guard tail.position(after: cursor) != nil else { return nil }
+            begin(after: cursor)
+        }
+        let first = index(after: cursor)
+        let start = end(before: first)
+        if through < tail.head, end(before: marks.count) - start < ChannelFeed.recordBytesMax {
+            grow(from: tail, room: ChannelFeed.recordBytesMax - (end(before: marks.count) - start))
+        }
+        guard first < marks.count else { return nil }
+        let last = fitting(from: first)
+        let range = start - dropped..<marks[last - 1].end - dropped
+        let part = Part(
+            range: range, frames: last - first, through: marks[last - 1].through,
+            zeros: last == marks.count ? FrameRun.zeros : 0)
+        return part
+    }
+
+    /// Lends the frames, and the zeros behind them.
+    @unsafe
+    func withUnsafeBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+        unsafe bytes.withUnsafeBytes { unsafe body($0) }
+    }
+
+    private mutating func begin(after cursor: Int64) {
+        after = cursor
+        through = cursor
+        dropped = 0
+        marks.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+        bytes += repeatElement(0, count: FrameRun.zeros)
+    }
+
+    /// Takes frames that follow the last one as long as they fit into `room`.
+    private mutating func grow(from tail: LogTail, room: Int) {
+        guard var (number, frame) = tail.position(after: through) else { return }
+        bytes.removeLast(FrameRun.zeros)
+        let limit = bytes.count + room
+        while let segment = tail.segment(number) {
+            let last = segment.fitting(from: frame, room: limit - bytes.count)
+            if last > frame { take(segment, frame..<last) }
+            guard last == segment.marks.count else { break }
+            number += 1
+            frame = 0
+        }
+        bytes += repeatElement(0, count: FrameRun.zeros)
+    }
+
+    private mutating func take(_ segment: LogSegment, _ frames: Range<Int>) {
+        let start = segment.start(of: frames.lowerBound)
+        let shift = dropped + bytes.count - start
+        for mark in segment.marks[frames] {
+            marks.append(LogSegment.Mark(end: mark.end + shift, through: mark.through))
+        }
+        bytes += segment.padded[start..<segment.marks[frames.upperBound - 1].end]
+        through = segment.marks[frames.upperBound - 1].through
+    }
+
+    /// Lets the oldest frames go where there are too many.
+    mutating func trim() {
+        guard byteCount > FrameRun.bytesMax else { return }
+        let surplus = dropped + byteCount - FrameRun.keptMax
+        let gone = marks.boundary { $0.end >= surplus } + 1
+        let end = marks[gone - 1].end
+        after = marks[gone - 1].through
+        bytes.removeFirst(end - dropped)
+        marks.removeFirst(gone)
+        dropped = end
+    }
+
+    private func end(before index: Int) -> Int { index == 0 ? dropped : marks[index - 1].end }
+
+    private func index(after cursor: Int64) -> Int {
+        // Mostly there is a frame for each sequence.
+        let guess = cursor - after
+        if guess < marks.count, marks[Int(guess)].through == cursor + 1 { return Int(guess) }
+        return marks.boundary { $0.through > cursor }
+    }
+
+    /// One past the last frame, from `index` on, that fits into a record.
+    private func fitting(from index: Int) -> Int {
+        let limit = end(before: index) + ChannelFeed.recordBytesMax
+        if end(before: marks.count) <= limit { return marks.count }
+        return marks.boundary { $0.end > limit }
+    }
+}
+
+extension Array {
+    /// The first place whose element is beyond; before it none is, from it on all are.
+    func boundary(_ isBeyond: (Element) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if isBeyond(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
