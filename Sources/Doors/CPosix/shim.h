@@ -35,4 +35,20 @@ static inline long antenna_send(int descriptor, const void *bytes, unsigned long
     return syscall(SYS_sendto, descriptor, bytes, count, flags, (void *)0, 0L);
 }
 
+/* Linux 6.12 and newer: a thread of the ordinary class may say how long its turns are. 0, or -1 and errno. */
+struct antenna_sched_attr {
+    unsigned size, policy;
+    unsigned long long flags;
+    int nice;
+    unsigned priority;
+    unsigned long long runtime, deadline, period;
+};
+static inline int antenna_slice(unsigned long long nanoseconds) {
+    struct antenna_sched_attr now = {0};
+    if (syscall(SYS_sched_getattr, 0, &now, (unsigned)sizeof now, 0) < 0) return -1;
+    now.size = sizeof now;
+    now.runtime = nanoseconds;
+    return (int)syscall(SYS_sched_setattr, 0, &now, 0);
+}
+
 #endif

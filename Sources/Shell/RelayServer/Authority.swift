@@ -59,6 +59,9 @@ final class Authority {
     /// The most commands of one transaction: it bounds how long the first of them waits for the last.
     static let batchMax = 1000
     static let linksPerMemberMax = 4
+    /// What it does between two waits for the disk. It asks for no longer turns on the processor, so that it
+    /// gets one at once, also beside a loop that has always something to do.
+    static let processorTurnNanoseconds: UInt64 = 100_000
 
     init(mailbox: Mailbox<AuthorityMessage>, ledger: RelayLedger) {
         self.mailbox = mailbox

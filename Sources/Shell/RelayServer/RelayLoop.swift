@@ -117,7 +117,7 @@ final class RelayLoop {
     /// The writer wants a moment for each of its steps. Without this it gets one when the kernel's clock next
     /// ticks, where a busy loop has the same processor: acks came milliseconds late.
     private func giveWay() {
-        if relay.authority.isReaderBusy { PosixThread.giveWay() }
+        if relay.loopsGiveWay, relay.authority.isReaderBusy { PosixThread.giveWay() }
     }
 
     /// Tells the authority something soon: what a turn of the loop brings is one batch, and one commit.

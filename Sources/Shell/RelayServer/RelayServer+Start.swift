@@ -53,6 +53,8 @@ extension RelayServer {
                 return startup.post(.failed(storeError(error)))
             }
             startup.post(.ready)
+            // Where the kernel does not know them, the loops' giving way has to do.
+            _ = PosixThread.takeShortTurns(nanoseconds: Authority.processorTurnNanoseconds)
             Authority(mailbox: mailbox, ledger: ledger).run()
         }
     }

@@ -29,6 +29,9 @@ final class RelayShared: Sendable {
     let service: Supervisor
     let writerPulse = Pulse()
     let loopPulses: [Pulse]
+    /// Loops let the authority go first where each has a processor. Where they have not, they would let each
+    /// other go first, after every turn.
+    let loopsGiveWay: Bool
 
     init(
         configuration: RelayConfiguration, log: Log, identityKey: PublicKey, identitySecret: Ed25519.KeyPair?,
@@ -38,6 +41,7 @@ final class RelayShared: Sendable {
         settings = Mutex(configuration)
         self.service = service
         loopPulses = (0..<configuration.loops).map { _ in Pulse() }
+        loopsGiveWay = configuration.loops <= Posix.processorCount
         self.log = log
         self.identityKey = identityKey
         self.identitySecret = identitySecret

@@ -99,10 +99,6 @@ final class ChannelBook {
         changes.forget()
     }
 
-    func drop(_ id: ChannelID) {
-        loaded[id] = nil
-    }
-
     /// The channel, or nil when the relay has no row for it. A refusal may stand without one.
     func find(_ id: ChannelID) throws(SQLiteError) -> ChannelState? {
         if let known = loaded[id] { return known }
@@ -189,8 +185,7 @@ final class ChannelBook {
 
     /// Writes the counters and profiles of all channels that moved, once a batch instead of once an entry.
     func flush() throws(SQLiteError) {
-        // Whatever was dropped meanwhile is on nobody's mind any more.
-        for state in changes.states where loaded[state.id] === state {
+        for state in changes.states {
             if state.hasNewProfile {
                 try database.run(
                     "UPDATE channels SET profile = ?, title = ? WHERE channel = ?",

@@ -202,6 +202,18 @@ import Testing
     }
 }
 
+@Suite struct ThreadTests {
+    /// Also on kernels that do not know short turns the call succeeds; only a filter of calls refuses it.
+    @Test func `a thread may ask for short turns`() {
+        let taken = Mutex(false)
+        let thread = PosixThread.start(name: "short") {
+            taken.withLock { $0 = PosixThread.takeShortTurns(nanoseconds: 100_000) }
+        }
+        thread.join()
+        #expect(taken.withLock { $0 })
+    }
+}
+
 @Suite struct MailboxTests {
     @Test func `messages come out whole and in order, and wake runs once per filling`() {
         let wakes = Mutex(0)

@@ -12,16 +12,29 @@ struct RelayLoopTests {
     private let identity = RelayIdentity.create(nowSeconds: Clock.nowSeconds())
 
     init() throws {
-        let relay = RelayShared(
-            configuration: RelayConfiguration(state: "/nonexistent"),
+        loop = try RelayLoop(
+            index: 0, relay: try Self.shared(identity, loops: 1), link: identity.link,
+            lifecycle: Mailbox<LifecycleMessage>())
+    }
+
+    private static func shared(_ identity: RelayIdentity, loops: Int) throws -> RelayShared {
+        var configuration = RelayConfiguration(state: "/nonexistent")
+        configuration.loops = loops
+        return RelayShared(
+            configuration: configuration,
             log: Log(
                 format: .text, minimum: .error, underJournal: true, colour: false,
                 repetition: Log.Repetition(), now: { 0 }, sink: { _ in }),
             identityKey: try #require(PublicKey(raw: identity.publicKey)),
             identitySecret: identity.identity, listening: .loopback(port: 1),
             authority: Mailbox<AuthorityMessage>(), connectionsMax: 10, service: Supervisor())
-        loop = try RelayLoop(
-            index: 0, relay: relay, link: identity.link, lifecycle: Mailbox<LifecycleMessage>())
+    }
+
+    @Test("gives way to the authority, but not where loops have to share processors")
+    func givesWay() throws {
+        let processors = Posix.processorCount
+        #expect(try Self.shared(identity, loops: processors).loopsGiveWay)
+        #expect(try !Self.shared(identity, loops: processors + 1).loopsGiveWay)
     }
 
     @Test("serves readers until it is late, or until the authority has said something")
