@@ -158,7 +158,7 @@ Made by `bench/compare`; what the words mean: [README.md](README.md). Every roun
 the server on one core and the generator on another. Figures are medians over the rounds; ratios are made within each round,
 and their median is compared with the target. CPU is that of the server alone, all its threads, for each delivery. *busy* is
 the share of the time in which the server worked; *bad* are deliveries lost, out of order or changed. *floor* is what the C
-program that only seals and sends has in place of our relay: a target below it is beyond this machine.
+program that only seals and sends has in place of our relay: where it misses a target, that is beyond this machine.
 
 {markdown_table(["", ""], facts)}
 

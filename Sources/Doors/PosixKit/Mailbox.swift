@@ -3,10 +3,11 @@
 /// `wake` runs on the posting thread, once for each time the box stops being empty; it has to make the reader
 /// drain. A plain thread without a loop needs no `wake` and sits in `waitDrain`.
 package final class Mailbox<Message: Sendable>: @unchecked Sendable {
-    // SAFETY: `queue` and `waiting` are touched with `lock` held only.
+    // SAFETY: `queue`, `waiting` and `urgent` are touched with `lock` held only.
     private let lock = Lock()
     private var queue: [Message] = []
     private var waiting = false
+    private var urgent = false
     private let wake: @Sendable () -> Void
 
     package init(wake: @Sendable @escaping () -> Void = {}) { self.wake = wake }
@@ -22,11 +23,13 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         if wasEmpty { wake() }
     }
 
-    package func post(contentsOf messages: [Message]) {
+    /// `urgent`: a reader that asks `isUrgent` in the middle of something else is to come soon.
+    package func post(contentsOf messages: [Message], urgent: Bool = false) {
         guard !messages.isEmpty else { return }
         lock.lock()
         let wasEmpty = queue.isEmpty
         queue.append(contentsOf: messages)
+        if urgent { self.urgent = true }
         let mustSignal = waiting
         lock.unlock()
         // Afterwards, or the reader would wake only to wait for the lock.
@@ -40,6 +43,7 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         defer { lock.unlock() }
         let taken = queue
         queue = []
+        urgent = false
         return taken
     }
 
@@ -48,6 +52,7 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         buffer.removeAll(keepingCapacity: true)
         lock.lock()
         swap(&buffer, &queue)
+        urgent = false
         lock.unlock()
     }
 
@@ -63,7 +68,15 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         waiting = false
         let taken = queue
         queue = []
+        urgent = false
         return taken
+    }
+
+    /// Whether something that waits was posted as urgent.
+    package var isUrgent: Bool {
+        lock.lock()
+        defer { lock.unlock() }
+        return urgent
     }
 
     /// Whether its reader has something to do: it does not sit in `waitDrain`, or will at once leave it.

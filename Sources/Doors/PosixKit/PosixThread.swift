@@ -44,7 +44,7 @@ package final class PosixThread: @unchecked Sendable {
 
     /// Asks for short turns of the running thread: one that works little gets the processor as soon as it has
     /// something to do. Before Linux 6.12 it changes nothing. Units: nanoseconds.
-    /// Returns: whether the kernel took it.
+    /// Returns: whether it was not refused.
     package static func takeShortTurns(nanoseconds: UInt64) -> Bool { antenna_slice(nanoseconds) == 0 }
 
     /// Lets other threads that could run on this processor do so first; returns at once where there are none.

@@ -22,6 +22,8 @@ final class Authority {
     private var memberLinks: [ChannelID: [MemberID: MemberLinks]] = [:]
     /// For each loop what this batch has to say to it.
     private var outboxes: [[LoopMessage]] = []
+    /// For each loop whether an ack is among it.
+    private var hasAck: [Bool] = []
     /// How long to wait for work before going round once more.
     private var idleMilliseconds = 1000
     /// Attached links, for the operator's list.
@@ -173,6 +175,7 @@ final class Authority {
                     idleMilliseconds = min(idleMilliseconds, max(1, Int(watchdog / 4)))
                 }
                 outboxes = Array(repeating: [], count: loops.count)
+                hasAck = Array(repeating: false, count: loops.count)
             // What cannot be written down now is at the next start.
             case .claim(let identity): try? ledger.claim(for: identity)
             case .settingsChanged(let options):
@@ -223,6 +226,7 @@ final class Authority {
                     publishing.link, request: publishing.request, publishing.results,
                     bytes: publishing.bytes),
                 to: publishing.link.loop)
+            hasAck[publishing.link.loop] = true
         }
         flush()
     }
@@ -338,8 +342,9 @@ final class Authority {
     /// One lock and one wake-up for a loop and a batch.
     private func flush() {
         for (index, loop) in loops.enumerated() where !outboxes[index].isEmpty {
-            loop.post(contentsOf: outboxes[index])
+            loop.post(contentsOf: outboxes[index], urgent: hasAck[index])
             outboxes[index].removeAll(keepingCapacity: true)
+            hasAck[index] = false
         }
     }
 

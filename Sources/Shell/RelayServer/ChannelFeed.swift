@@ -21,9 +21,11 @@ final class ChannelFeed {
     /// The reader to serve next, and how many are still to serve since something was appended.
     private var nextReader = 0
     private var waitingReaders = 0
-    /// What links that lag read from, and whether one did since something was appended.
+    /// What links that lag read from, and whether one did since the loop last asked.
     private var run = FrameRun()
     private var runIsUsed = false
+    /// The loop knows that there is one.
+    private var hasRun = false
 
     /// The most frame bytes of one record: with padding it stays below the largest record.
     static let recordBytesMax = 48 << 10
@@ -64,16 +66,25 @@ final class ChannelFeed {
 
     func append(_ segment: LogSegment) {
         tail.append(segment)
-        // Nobody lags any more.
-        if !runIsUsed { run = FrameRun() }
-        runIsUsed = false
         waitingReaders = readers.count
     }
 
-    /// A message was erased: no link may get it any more, not even one that lags behind.
+    /// A message was erased: no link may get it any more, not even one that lags behind. Pages that are there
+    /// or on their way are read anew.
     func erase(_ sequence: Int64) {
         tail.forget(through: sequence)
         run = FrameRun()
+        for reader in readers { reader.forgetPage() }
+    }
+
+    /// Gives back what is laid side by side, unless a link has come to it since this was last asked.
+    /// Returns: whether nothing is left.
+    func dropRunIfIdle() -> Bool {
+        defer { runIsUsed = false }
+        guard !runIsUsed else { return false }
+        run = FrameRun()
+        hasRun = false
+        return true
     }
 
     // MARK: Serving
@@ -97,7 +108,7 @@ final class ChannelFeed {
             }
             nextReader += few
             waitingReaders -= few
-            if loop.isOver(few == many ? time.all : time.behind) { break }
+            if loop.isOver(few == many ? time.all : time.behind, least: time.least) { break }
         }
         return waitingReaders > 0
     }
@@ -128,7 +139,9 @@ final class ChannelFeed {
                 } else if reader.link.canSendBulk {
                     feed(reader, loop)
                     behind += 1
-                    if behind % ChannelFeed.feedsAtOnce == 0, loop.isOver(time.behind) { break }
+                    if behind % ChannelFeed.feedsAtOnce == 0, loop.isOver(time.behind, least: time.least) {
+                        break
+                    }
                 }
             }
         }
@@ -144,7 +157,11 @@ final class ChannelFeed {
         while next < range.upperBound {
             feed(readers[next], loop)
             next += 1
-            if (next - range.lowerBound) % ChannelFeed.feedsAtOnce == 0, loop.isOver(time.behind) { break }
+            if (next - range.lowerBound) % ChannelFeed.feedsAtOnce == 0,
+                loop.isOver(time.behind, least: time.least)
+            {
+                break
+            }
         }
         return next - range.lowerBound
     }
@@ -166,15 +183,13 @@ final class ChannelFeed {
         while link.canSendBulk {
             if let answer = reader.nextAnswer {
                 sendAnswer(answer, reader, loop)
+            } else if let end = reader.end, reader.cursor >= end.through {
+                return reader.finishIfDone()
             } else if let page = reader.page {
                 sendPage(page, reader, loop)
-            } else if reader.cursor < min(tail.head, reader.end?.through ?? .max) {
-                guard sendFromTail(reader, loop) else {
-                    loop.requestPage(reader)
-                    return
-                }
+            } else if reader.cursor < tail.head {
+                guard sendFromTail(reader, loop) else { return loop.requestPage(reader) }
             } else {
-                reader.finishIfDone()
                 return
             }
             records -= 1
@@ -186,13 +201,28 @@ final class ChannelFeed {
         }
     }
 
+    /// Returns: whether the tail has what comes after the reader's cursor.
     private func sendFromTail(_ reader: MemberReader, _ loop: RelayLoop) -> Bool {
         if let newest = tail.newest, reader.cursor >= newest.after {
             send(newest, from: newest.index(after: reader.cursor), reader, loop)
             return true
         }
-        guard let part = run.part(after: reader.cursor, of: tail) else { return false }
+        if !run.holds(reader.cursor) {
+            guard let place = tail.position(after: reader.cursor), let segment = tail.segment(place.segment)
+            else {
+                return false
+            }
+            // Enough lies together already.
+            if segment.byteCount - segment.start(of: place.frame) >= ChannelFeed.recordBytesMax / 2 {
+                send(segment, from: place.frame, reader, loop)
+                return true
+            }
+            run.reach(reader.cursor, of: tail)
+            if !hasRun { loop.runBegan(self) }
+            hasRun = true
+        }
         runIsUsed = true
+        let part = run.part(after: reader.cursor, through: reader.lastSequence, of: tail)
         loop.delivered += Int64(part.frames)
         reader.cursor = part.through
         unsafe run.withUnsafeBytes {
@@ -204,7 +234,8 @@ final class ChannelFeed {
     }
 
     private func send(_ segment: LogSegment, from frame: Int, _ reader: MemberReader, _ loop: RelayLoop) {
-        let end = segment.fitting(from: frame, room: ChannelFeed.recordBytesMax)
+        let fitting = segment.fitting(from: frame, room: ChannelFeed.recordBytesMax)
+        let end = segment.marks.end(of: frame..<fitting, through: reader.lastSequence)
         let range = segment.start(of: frame)..<segment.marks[end - 1].end
         loop.delivered += Int64(end - frame)
         reader.cursor = segment.marks[end - 1].through

@@ -8,7 +8,8 @@ internal import LinkRuntime
 ///   readers:           ▲      ▲▲▲       ▲▲
 /// ```
 ///
-/// It grows at its end as readers come to it, so that a message is copied once, however many lag.
+/// It grows at its end as readers come to it, so that a message is copied once for all that lag about as
+/// much. Who lags far behind them begins anew.
 struct FrameRun {
     /// Where a cursor stands before the first frame, and after the last one.
     private(set) var after: Int64 = 0
@@ -22,6 +23,8 @@ struct FrameRun {
     /// Beyond this the oldest frames go, down to `keptMax`. Units: bytes.
     static let bytesMax = 256 << 10
     static let keptMax = 192 << 10
+    /// So far it grows to a cursor beyond its end. Units: bytes, about.
+    private static let reachMax = 64 << 10
     private static let zeros = RecordPadding.zerosMax(ChannelFeed.recordBytesMax)
 
     /// What one reader gets of it.
@@ -36,25 +39,32 @@ struct FrameRun {
 
     var byteCount: Int { max(0, bytes.count - FrameRun.zeros) }
 
-    /// The frames that a cursor has not seen, up to a record's worth, once what belongs to it of the tail
-    /// is here. Nil: the tail does not have what follows the cursor.
-    mutating func part(after cursor: Int64, of tail: LogTail) -> Part? {
-        if cursor < after || cursor > through || bytes.isEmpty {
-            guard tail.position(after: cursor) != nil else { return nil }
-            begin(after: cursor)
+    /// Whether what follows a cursor is here.
+    func holds(_ cursor: Int64) -> Bool { cursor >= after && cursor < through }
+
+    /// Gets what follows a cursor of the tail: by growing where that is near, else anew.
+    mutating func reach(_ cursor: Int64, of tail: LogTail) {
+        if !marks.isEmpty, cursor >= through {
+            if cursor - through <= FrameRun.reachMax / max(1, byteCount / marks.count) {
+                while through < cursor, grow(from: tail, room: FrameRun.reachMax) {}
+            }
         }
+        if marks.isEmpty || cursor < after || cursor > through { begin(after: cursor) }
+        grow(from: tail, room: ChannelFeed.recordBytesMax)
+    }
+
+    /// The frames that a cursor has not seen, up to a record's worth and no further than `limit`, and at
+    /// least one; of the tail what belongs to it is taken first. The run holds the cursor.
+    mutating func part(after cursor: Int64, through limit: Int64 = .max, of tail: LogTail) -> Part {
         let first = index(after: cursor)
+        precondition(first < marks.count, "the run holds what follows the cursor")
         let start = end(before: first)
-        if through < tail.head, end(before: marks.count) - start < ChannelFeed.recordBytesMax {
-            grow(from: tail, room: ChannelFeed.recordBytesMax - (end(before: marks.count) - start))
-        }
-        guard first < marks.count else { return nil }
-        let last = fitting(from: first)
-        let range = start - dropped..<marks[last - 1].end - dropped
-        let part = Part(
-            range: range, frames: last - first, through: marks[last - 1].through,
-            zeros: last == marks.count ? FrameRun.zeros : 0)
-        return part
+        let missing = ChannelFeed.recordBytesMax - (end(before: marks.count) - start)
+        if through < tail.head, missing > 0 { grow(from: tail, room: missing) }
+        let last = marks.end(of: first..<fitting(from: first), through: limit)
+        return Part(
+            range: start - dropped..<marks[last - 1].end - dropped, frames: last - first,
+            through: marks[last - 1].through, zeros: last == marks.count ? FrameRun.zeros : 0)
     }
 
     /// Lends the frames, and the zeros behind them.
@@ -72,9 +82,11 @@ struct FrameRun {
         bytes += repeatElement(0, count: FrameRun.zeros)
     }
 
-    /// Takes frames that follow the last one as long as they fit into `room`.
-    private mutating func grow(from tail: LogTail, room: Int) {
-        guard var (number, frame) = tail.position(after: through) else { return }
+    /// Takes frames that follow the last one as long as they fit into `room`. Returns: whether any did.
+    @discardableResult
+    private mutating func grow(from tail: LogTail, room: Int) -> Bool {
+        guard var (number, frame) = tail.position(after: through) else { return false }
+        let before = marks.count
         bytes.removeLast(FrameRun.zeros)
         let limit = bytes.count + room
         while let segment = tail.segment(number) {
@@ -85,6 +97,7 @@ struct FrameRun {
             frame = 0
         }
         bytes += repeatElement(0, count: FrameRun.zeros)
+        return marks.count > before
     }
 
     private mutating func take(_ segment: LogSegment, _ frames: Range<Int>) {
@@ -123,6 +136,15 @@ struct FrameRun {
         let limit = end(before: index) + ChannelFeed.recordBytesMax
         if end(before: marks.count) <= limit { return marks.count }
         return marks.boundary { $0.end > limit }
+    }
+}
+
+extension [LogSegment.Mark] {
+    /// One past the last of some frames that a reader gets who is to get no more than `limit`, and at least
+    /// one: a gap may reach beyond it.
+    func end(of frames: Range<Int>, through limit: Int64) -> Int {
+        if self[frames.upperBound - 1].through <= limit { return frames.upperBound }
+        return Swift.max(frames.lowerBound + 1, boundary { $0.through > limit })
     }
 }
 

@@ -25,6 +25,8 @@ final class MemberReader {
     let key: PublicKey
     /// The reader thread has been asked for a page and has not answered.
     var isAwaitingPage = false
+    /// What it will answer was perhaps read before something was erased.
+    var isPageStale = false
     var isAwaitingHistory = false
     /// It is on the loop's list of readers to serve in the next turn.
     var isServedLater = false
@@ -58,8 +60,17 @@ final class MemberReader {
         ending.map { ($0.through, $0.code) }
     }
 
+    /// The last that it is to get.
+    var lastSequence: Int64 { ending?.through ?? .max }
+
     func finish(through: Int64, _ code: LinkErrorCode) {
         if ending == nil { ending = Ending(through, code) }
+    }
+
+    /// Something was erased that may stand in a page: what is on its way is not taken, either.
+    func forgetPage() {
+        if page != nil { page = nil }
+        if isAwaitingPage { isPageStale = true }
     }
 
     /// Says goodbye once everything before the end was handed over.

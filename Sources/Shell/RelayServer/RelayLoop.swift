@@ -40,6 +40,9 @@ final class RelayLoop {
     private var endingTimer: LoopTimer?
     private var pulseTimer: LoopTimer?
     private var goOnTimer: LoopTimer?
+    /// Feeds that have laid frames side by side for laggards.
+    private var feedsWithRuns: ContiguousArray<ChannelFeed> = []
+    private var runTimer: LoopTimer?
     /// Loop 0: the listener and the control socket.
     var front: FrontDoor?
 
@@ -274,6 +277,20 @@ final class RelayLoop {
         if readersLater.count == 1 { goOnSoon() }
     }
 
+    /// What is laid side by side for laggards is given back when none has come to it for a while.
+    func runBegan(_ feed: ChannelFeed) {
+        feedsWithRuns.append(feed)
+        guard runTimer == nil else { return }
+        runTimer = loop.timer(afterMilliseconds: 5000, repeating: true) { [unowned self] in
+            self.dropIdleRuns()
+        }
+    }
+
+    func dropIdleRuns() {
+        feedsWithRuns.removeAll { $0.dropRunIfIdle() }
+        if feedsWithRuns.isEmpty { runTimer = nil }
+    }
+
     func requestPage(_ reader: MemberReader) {
         guard !reader.isAwaitingPage else { return }
         reader.isAwaitingPage = true
@@ -286,11 +303,11 @@ final class RelayLoop {
     private func serve() {
         let start = Clock.monotonicNanoseconds()
         let time = ServingTime(from: start)
-        serveReaders(until: time.behind)
+        serveReaders(time)
         var feeds: ContiguousArray<ChannelFeed> = []
         swap(&feeds, &unserved)
         for (index, feed) in feeds.enumerated() {
-            if index > 0, isOver(time.all) {
+            if index > 0, isOver(time.all, least: time.least) {
                 // They come first in the next turn.
                 unserved.insert(contentsOf: feeds[index...], at: 0)
                 break
@@ -306,10 +323,10 @@ final class RelayLoop {
         servedNanoseconds = Clock.monotonicNanoseconds() - start
     }
 
-    /// Whether readers have been served for long enough in this turn: it is late, or the authority has said
-    /// something, which may be an ack.
-    func isOver(_ deadline: UInt64) -> Bool {
-        Clock.monotonicNanoseconds() >= deadline || mailbox.count > 0
+    /// Whether readers have been served for long enough in this turn: it is late, or an ack waits to be said.
+    func isOver(_ deadline: UInt64, least: UInt64) -> Bool {
+        let now = Clock.monotonicNanoseconds()
+        return now >= deadline || (now >= least && mailbox.isUrgent)
     }
 
     func countDelivered() {
@@ -317,12 +334,12 @@ final class RelayLoop {
         delivered = 0
     }
 
-    private func serveReaders(until deadline: UInt64) {
+    private func serveReaders(_ time: ServingTime) {
         var later: ContiguousArray<MemberReader> = []
         swap(&later, &readersLater)
         var served = 0
         for reader in later {
-            if served % 4 == 3, isOver(deadline) { break }
+            if served % 4 == 3, isOver(time.behind, least: time.least) { break }
             served += 1
             reader.isServedLater = false
             // The link may have gone meanwhile.

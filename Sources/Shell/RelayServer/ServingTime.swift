@@ -5,11 +5,15 @@
 struct ServingTime {
     let all: UInt64
     let behind: UInt64
+    /// Not even an ack ends it before, so that checking does not get more than serving.
+    let least: UInt64
 
     static let allMax: UInt64 = 1_000_000
     static let behindMax: UInt64 = 250_000
+    static let leastMax: UInt64 = 125_000
 
     init(from start: UInt64) {
+        least = start + ServingTime.leastMax
         all = start + ServingTime.allMax
         behind = start + ServingTime.behindMax
     }
@@ -18,7 +22,7 @@ struct ServingTime {
 /// What readers get between two turns of the loop, fed at once because their links take more.
 ///
 /// Hundreds may become writable in one look at the sockets. Beyond this share they wait for the turn.
-struct WritableShare {
+struct WritableShare: Equatable {
     private var spent: UInt64 = 0
 
     var isUsedUp: Bool { spent >= ServingTime.behindMax }

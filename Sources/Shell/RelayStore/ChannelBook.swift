@@ -213,6 +213,9 @@ final class ChannelBook {
     func delete(_ state: ChannelState) throws(SQLiteError) {
         try database.run("DELETE FROM channels WHERE channel = ?", [.integer(state.row)])
         loaded[state.id] = nil
+        // Its row may become another channel's.
+        state.isDirty = false
+        state.hasNewProfile = false
     }
 
     /// How many channels the relay serves.

@@ -130,7 +130,8 @@ package final class StateDirectory {
             guard version <= Schema.latest else {
                 throw RelayStoreError.tooNew(path: databasePath, version: version, supported: Schema.latest)
             }
-            try StateDirectory.configure(database)
+            let free = (try? Posix.freeBytes(Posix.directory(of: databasePath))) ?? 0
+            try StateDirectory.configure(database, freeBytes: free)
             try Migration.run(on: database, from: version)
             return database
         }
@@ -184,7 +185,7 @@ package final class StateDirectory {
         try Posix.syncDirectory(of: databasePath)
     }
 
-    private static func configure(_ database: Database) throws(SQLiteError) {
+    private static func configure(_ database: Database, freeBytes: UInt64) throws(SQLiteError) {
         try database.setPragma("journal_mode", to: "WAL")
         // A commit has reached the disk when it returns: acknowledgements rest on this.
         try database.setPragma("synchronous", to: "FULL")
@@ -192,7 +193,14 @@ package final class StateDirectory {
         // What is deleted is overwritten, not only forgotten.
         try database.setPragma("secure_delete", to: "ON")
         try database.setPragma("journal_size_limit", to: 16 << 20)
-        try database.setPragma("wal_autocheckpoint", to: 1000)
+        try database.setPragma("wal_autocheckpoint", to: checkpointPages(freeBytes: freeBytes))
+    }
+
+    /// How long the write-ahead log gets before what stands in it moves into the database. Whoever waits for
+    /// a commit waits for that, and many messages change the same pages, so seldom is better; on a small
+    /// volume the log must be small. Units: pages of 4,096 bytes; they stay below `journal_size_limit`.
+    static func checkpointPages(freeBytes: UInt64) -> Int {
+        Int(min(3000, max(1000, freeBytes / 64 / 4096)))
     }
 }
 

@@ -241,6 +241,22 @@ import Testing
         thread.join()
     }
 
+    @Test func `something urgent is so until it is taken`() {
+        let box = Mailbox<Int>()
+        box.post(contentsOf: [1])
+        #expect(!box.isUrgent)
+        box.post(contentsOf: [2], urgent: true)
+        box.post(contentsOf: [3])
+        #expect(box.isUrgent)
+        #expect(box.drain() == [1, 2, 3] && !box.isUrgent)
+        box.post(contentsOf: [4], urgent: true)
+        var buffer: [Int] = []
+        box.drain(into: &buffer)
+        #expect(buffer == [4] && !box.isUrgent)
+        box.post(contentsOf: [5], urgent: true)
+        #expect(box.waitDrain(timeoutMilliseconds: 0) == [5] && !box.isUrgent)
+    }
+
     @Test func `a reader is busy until it waits with nothing to do`() {
         let box = Mailbox<Int>()
         #expect(box.isReaderBusy, "it has not come to wait")

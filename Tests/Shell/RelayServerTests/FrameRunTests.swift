@@ -14,7 +14,9 @@ struct FrameRunTests {
     private func read(_ run: inout FrameRun, _ cursor: Int64, _ tail: LogTail) -> (
         part: FrameRun.Part, bytes: [UInt8], behind: [UInt8]
     )? {
-        guard let part = run.part(after: cursor, of: tail) else { return nil }
+        if !run.holds(cursor) { run.reach(cursor, of: tail) }
+        guard run.holds(cursor) else { return nil }
+        let part = run.part(after: cursor, of: tail)
         var bytes: [UInt8] = []
         var behind: [UInt8] = []
         unsafe run.withUnsafeBytes { all in
@@ -65,9 +67,37 @@ struct FrameRunTests {
         tail.append(try segment(after: 20, count: 1))
         #expect(read(&run, 10, tail)?.part.range == 7 * 21..<18 * 21)
         #expect(run.after == 3 && run.through == 21)
-        // Who lags further begins anew.
+        // Who lags further begins anew, and who lags less comes to that.
         #expect(read(&run, 1, tail)?.part.range == 0..<20 * 21)
         #expect(run.after == 1)
+        #expect(read(&run, 10, tail)?.part.range == 9 * 21..<20 * 21)
+        #expect(run.after == 1)
+    }
+
+    @Test("grow to a cursor not far beyond their end, and begin anew for one that is")
+    func reach() throws {
+        var tail = LogTail(head: 0, byteCountMax: 1 << 20)
+        var run = FrameRun()
+        for start in Int64(0)..<400 { tail.append(try segment(after: start, count: 1, size: 1000)) }
+        #expect(read(&run, 0, tail)?.part.through == 48)
+        #expect(read(&run, 100, tail)?.part.through == 148)
+        #expect(run.after == 0)
+        #expect(read(&run, 0, tail)?.part.through == 48)
+        #expect(read(&run, 300, tail)?.part.through == 348)
+        #expect(run.after == 300)
+    }
+
+    @Test("a reader gets no more than it is to get, but always a frame")
+    func limit() throws {
+        var tail = LogTail(head: 0, byteCountMax: 1 << 20)
+        var run = FrameRun()
+        for start in Int64(0)..<20 { tail.append(try segment(after: start, count: 1)) }
+        run.reach(3, of: tail)
+        #expect(run.part(after: 3, through: 9, of: tail).through == 9)
+        #expect(run.part(after: 3, through: 9, of: tail).zeros == 0)
+        #expect(run.part(after: 3, through: 20, of: tail).through == 20)
+        // Only a gap reaches beyond what a reader is to get.
+        #expect(run.part(after: 3, through: 2, of: tail).frames == 1)
     }
 
     @Test("has the zeros of the padding behind the last frame, and claims none behind others")
@@ -89,7 +119,7 @@ struct FrameRunTests {
         var run = FrameRun()
         var cursor: Int64 = 0
         for start in Int64(0)..<300 { tail.append(try segment(after: start, count: 1, size: 1000)) }
-        while let part = run.part(after: cursor, of: tail) { cursor = part.through }
+        while let got = read(&run, cursor, tail) { cursor = got.part.through }
         #expect(cursor == 300 && run.byteCount == 300 * 1011)
         run.trim()
         #expect(run.byteCount <= FrameRun.keptMax && run.byteCount > FrameRun.keptMax - 1011)
@@ -102,11 +132,11 @@ struct FrameRunTests {
         var tail = LogTail(head: 0, byteCountMax: 100)
         var run = FrameRun()
         for start in Int64(0)..<20 { tail.append(try segment(after: start, count: 1)) }
-        #expect(run.part(after: 3, of: tail) == nil)
+        #expect(read(&run, 3, tail) == nil)
         #expect(read(&run, tail.start, tail)?.part.through == 20)
         // A hole: what comes behind it does not follow what is here.
         tail.append(try segment(after: 30, count: 2))
-        #expect(run.part(after: 20, of: tail) == nil)
+        #expect(read(&run, 20, tail) == nil)
         #expect(read(&run, 30, tail)?.part.through == 32)
     }
 }

@@ -11,9 +11,12 @@ struct RelayLoopTests {
     private let loop: RelayLoop
     private let identity = RelayIdentity.create(nowSeconds: Clock.nowSeconds())
 
-    init() throws {
-        loop = try RelayLoop(
-            index: 0, relay: try Self.shared(identity, loops: 1), link: identity.link,
+    init() throws { loop = try Self.loop(identity) }
+
+    /// A loop without a relay around it: nobody answers what it asks.
+    static func loop(_ identity: RelayIdentity) throws -> RelayLoop {
+        try RelayLoop(
+            index: 0, relay: try shared(identity, loops: 1), link: identity.link,
             lifecycle: Mailbox<LifecycleMessage>())
     }
 
@@ -37,33 +40,33 @@ struct RelayLoopTests {
         #expect(try !Self.shared(identity, loops: processors + 1).loopsGiveWay)
     }
 
-    @Test("serves readers until it is late, or until the authority has said something")
+    @Test("serves readers until it is late, or until an ack waits and they have had a little")
     func over() {
-        #expect(!loop.isOver(.max))
-        #expect(loop.isOver(1))
-        loop.mailbox.post(.hurry)
-        #expect(loop.isOver(.max), "an ack may be among it")
+        #expect(!loop.isOver(.max, least: 0))
+        #expect(loop.isOver(1, least: .max))
+        loop.mailbox.post(contentsOf: [.hurry])
+        #expect(!loop.isOver(.max, least: 0), "no ack is among it")
+        loop.mailbox.post(contentsOf: [.hurry], urgent: true)
+        #expect(loop.isOver(.max, least: 0))
+        #expect(!loop.isOver(.max, least: .max))
+        _ = loop.mailbox.drain()
+        #expect(!loop.isOver(.max, least: 0))
     }
 
     @Test("feeds links that take more at once, up to their share; the others wait for the turn")
     func writable() throws {
-        let (ours, theirs) = try Posix.socketPair()
-        defer { Posix.closeRaw(theirs) }
-        let session = LinkSession(number: 1, loop: loop)
-        let link = Link.accept(
-            FileDescriptor(owning: ours), peer: nil, context: loop.context, settings: .relay(identity.link),
-            delegate: session)
-        let channel = try #require(ChannelID(bytes: [UInt8](repeating: 1, count: 32)))
-        let member = try #require(MemberID(bytes: [7]))
-        let key = try #require(PublicKey(raw: [UInt8](repeating: 2, count: 32)))
-        let feed = loop.feed(channel, head: 5)
-        let reader = MemberReader(
-            link: link, number: 1, member: member, key: key, feed: feed, cursor: 5)
-        loop.feedWritable(reader)
-        #expect(!reader.isServedLater)
+        let bench = try FeedBench(loop, identity)
+        bench.append(count: 2)
+        loop.feedWritable(bench.reader)
+        #expect(bench.reader.cursor == 2 && !bench.reader.isServedLater)
+        #expect(loop.writable != WritableShare(), "it was counted")
         loop.writable.spend(from: 0, to: ServingTime.behindMax)
-        loop.feedWritable(reader)
-        #expect(reader.isServedLater)
+        bench.append(count: 2)
+        loop.feedWritable(bench.reader)
+        #expect(bench.reader.cursor == 2 && bench.reader.isServedLater)
+        // The turn serves it, and gives the next ones their share.
+        bench.run("its turn") { bench.reader.cursor == 4 }
+        #expect(!loop.writable.isUsedUp)
     }
 
     @Test("gives them the share anew in each turn")

@@ -1,9 +1,10 @@
 import ChannelWire
 import PosixKit
 import RelayCore
-import RelayStore
 import SQLiteKit
 import Testing
+
+@testable import RelayStore
 
 @Suite("Durability")
 struct DurabilityTests {
@@ -151,6 +152,21 @@ struct DurabilityTests {
         #expect(appended.count == stored.count, "nobody hears of what was rolled back")
         #expect(try ledger.channels().first?.messages == Int64(stored.count))
         ledger.close()
+    }
+
+    @Test("what a failed batch changed in memory is not written by the next one")
+    func forgotten() throws {
+        let directory = try TemporaryDirectory()
+        let ledger = try RelayLedger(directory: directory.path)
+        defer { ledger.close() }
+        try ledger.take(news)
+        let state = try #require(try ledger.book.find(news.id))
+        state.count = 99
+        state.isDirty = true
+        // As after a rollback.
+        ledger.book.dropAll()
+        #expect(try ledger.channels().first?.messages == 0)
+        #expect(try ledger.check() == [])
     }
 
     @Test("when the volume is nearly full, messages wait and the rest goes on")

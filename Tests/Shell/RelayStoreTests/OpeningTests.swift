@@ -1,7 +1,8 @@
 import PosixKit
-import RelayStore
 import SQLiteKit
 import Testing
+
+@testable import RelayStore
 
 @Suite("Opening a state directory")
 struct OpeningTests {
@@ -279,5 +280,13 @@ struct EpochTests {
         let other = try TemporaryDirectory()
         try Posix.writeFileAtomically(other.path + "/relay.db", bytes)
         #expect(try epoch(other) != first)
+    }
+
+    @Test("lets the write-ahead log grow to 12 MB where there is room, and to 4 on a small volume")
+    func checkpoints() {
+        #expect(StateDirectory.checkpointPages(freeBytes: 16 << 20) == 1000)
+        #expect(StateDirectory.checkpointPages(freeBytes: 512 << 20) == 2048)
+        #expect(StateDirectory.checkpointPages(freeBytes: 1 << 40) == 3000)
+        #expect(3000 * (4096 + 24) < 16 << 20, "beyond it SQLite would cut the file each time")
     }
 }

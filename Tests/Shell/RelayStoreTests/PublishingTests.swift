@@ -162,6 +162,24 @@ struct PublishingTests {
         #expect(times == [1000, 1000])
     }
 
+    @Test("a new profile lasts over a restart, as do the messages of the same batch")
+    func profileLasts() throws {
+        var other = news
+        other.title = "newer"
+        other.signMessages = true
+        let profile = try GroupProfile.decode(json: other.profile)
+        let change = news.publish(
+            "p", .changeProfile(id: news.id), tag: "x.grp.info", replacement: .groupProfile(profile))
+        _ = ledger.perform([news.post("a"), change, news.post("b")], now: 1000)
+        ledger.close()
+        let again = try RelayLedger(directory: directory.path)
+        defer { again.close() }
+        #expect(try again.channels().first?.title == "newer")
+        #expect(try again.published(news.post("c", signed: false)) == .refused(.signatureRequired))
+        #expect(try again.published(news.post("c")) == .stored(sequence: 4))
+        #expect(try again.check() == [])
+    }
+
     @Test("a new profile is kept, and its preference for signatures holds at once")
     func profile() throws {
         var other = news
