@@ -56,42 +56,70 @@ package struct Configuration: Sendable {
     /// Checks everything and puts it together.
     ///
     /// **Throws** bad-configuration with file, line and the nearest known name for the first thing that is
-    /// wrong.
+    /// wrong; the hint names the others.
     package init(
         options: [ConfigurationOption], entries: [FileEntry] = [], path: String = "",
         environment: (String) -> String? = { Console.environment($0) }, flags: [Flag] = []
     ) throws(OperatorError) {
+        var wrong: [OperatorError] = []
         var fromFile: [String: FileEntry] = [:]
         for entry in entries {
-            let option = try Configuration.option(for: entry, options, path)
-            if let earlier = fromFile[option.place] {
-                throw OperatorError(
-                    .badConfiguration, "\(path):\(entry.line): \(option.place) is set twice",
-                    hint: "the first one is in line \(earlier.line)")
+            do throws(OperatorError) {
+                let option = try Configuration.option(for: entry, options, path)
+                if let earlier = fromFile[option.place] {
+                    throw OperatorError(
+                        .badConfiguration, "\(path):\(entry.line): \(option.place) is set twice",
+                        hint: "the first one is in line \(earlier.line)")
+                }
+                fromFile[option.place] = entry
+            } catch {
+                wrong.append(error)
             }
-            fromFile[option.place] = entry
         }
         var settings: [Setting] = []
         for option in options {
-            let flag = flags.last { $0.section == option.section && $0.key == option.key }
-            if let flag {
+            do throws(OperatorError) {
                 settings.append(
-                    try Configuration.checked(option, flag.value, .flag(flag.name), "--\(flag.name)"))
-            } else if let value = environment(option.environmentName) {
-                let name = option.environmentName
-                settings.append(try Configuration.checked(option, value, .environment(name), name))
-            } else if let entry = fromFile[option.place] {
-                let origin = Origin.file(path: path, line: entry.line)
-                settings.append(
-                    try Configuration.checked(
-                        option, entry.value, origin, "\(path):\(entry.line): \(option.place)"))
-            } else {
-                let text = option.normalised(option.defaultText) ?? option.defaultText
-                settings.append(Setting(option: option, text: text, origin: .standard))
+                    try Configuration.setting(option, fromFile[option.place], path, environment, flags))
+            } catch {
+                wrong.append(error)
             }
         }
+        if let first = wrong.first { throw Configuration.error(first, and: wrong.dropFirst()) }
         self.settings = settings
     }
+
+    /// What counts for one option: a flag before the environment, that before the file.
+    private static func setting(
+        _ option: ConfigurationOption, _ entry: FileEntry?, _ path: String,
+        _ environment: (String) -> String?, _ flags: [Flag]
+    ) throws(OperatorError) -> Setting {
+        if let flag = flags.last(where: { $0.section == option.section && $0.key == option.key }) {
+            return try checked(option, flag.value, .flag(flag.name), "--\(flag.name)")
+        }
+        if let value = environment(option.environmentName) {
+            return try checked(option, value, .environment(option.environmentName), option.environmentName)
+        }
+        if let entry {
+            let origin = Origin.file(path: path, line: entry.line)
+            return try checked(option, entry.value, origin, "\(path):\(entry.line): \(option.place)")
+        }
+        let text = option.normalised(option.defaultText) ?? option.defaultText
+        return Setting(option: option, text: text, origin: .standard)
+    }
+
+    /// The first mistake, with the others in its hint: whoever mends a file wants to do so once.
+    private static func error(
+        _ first: OperatorError, and others: ArraySlice<OperatorError>
+    ) -> OperatorError {
+        guard !others.isEmpty else { return first }
+        let shown = others.prefix(othersShownMax).map(\.message).joined(separator: "; ")
+        let rest = others.count > othersShownMax ? "; and \(others.count - othersShownMax) more" : ""
+        let hint = first.hint.map { "\($0); " } ?? ""
+        return OperatorError(.badConfiguration, first.message, hint: "\(hint)also wrong: \(shown)\(rest)")
+    }
+
+    private static let othersShownMax = 8
 
     // MARK: Reading
 

@@ -84,6 +84,24 @@ import Testing
         #expect(error?.exitCode == .badConfiguration)
     }
 
+    @Test("everything that is wrong is named, the first mistake as if it were alone")
+    func all() {
+        func error(_ entries: [Configuration.FileEntry]) -> OperatorError? {
+            #expect(throws: OperatorError.self) {
+                try Configuration(
+                    options: Self.options, entries: entries, path: "f", environment: { _ in nil })
+            }
+        }
+        let lisen = entry("relay", "lisen", "x", 2)
+        let alone = error([lisen])
+        let two = error([lisen, entry("rely", "listen", "x", 3)])
+        #expect(two?.message == alone?.message && two?.number == alone?.number)
+        #expect(
+            two?.hint == "did you mean ‘listen’?; also wrong: f:3: there is no section [rely]")
+        let many = error((2...20).map { entry("rely", "listen", "x", $0) })
+        #expect(many?.hint?.hasSuffix("f:10: there is no section [rely]; and 10 more") == true)
+    }
+
     @Test("a key that is set twice is refused with both lines")
     func twice() {
         let error = #expect(throws: OperatorError.self) {
