@@ -93,9 +93,16 @@ struct LogTable {
             SELECT ?1, ?2, ?3, ?4 UNION ALL
             SELECT channel, author, message_id, ?4 FROM log WHERE channel = ?1 AND author = ?2 AND amends = ?3
             """, values + [.integer(now)])
-        return try remove(
-            "channel = ?1 AND author = ?2 AND (message_id = ?3 OR amends = ?3)", values, in: channel)
+        return try remove(LogTable.messageAndEdits, values, in: channel)
     }
+
+    /// A message of an author and its edits. Each is looked up in an index of its own: with OR in one
+    /// condition SQLite goes through all that the author has written.
+    static let messageAndEdits = """
+        channel = ?1 AND sequence IN (
+            SELECT sequence FROM log WHERE channel = ?1 AND author = ?2 AND message_id = ?3
+            UNION ALL SELECT sequence FROM log WHERE channel = ?1 AND author = ?2 AND amends = ?3)
+        """
 
     /// Erases all content messages of one author.
     /// Returns: the newest sequence that went, if any.

@@ -1,8 +1,9 @@
 import PosixKit
-import RelayStore
 import SQLiteKit
 import SodiumCrypto
 import Testing
+
+@testable import RelayStore
 
 @Suite("The relay's schema")
 struct SchemaTests {
@@ -43,6 +44,22 @@ struct SchemaTests {
         }
         let golden = String(decoding: try Posix.readFile(path), as: UTF8.self)
         #expect(dump == golden, "run with UPDATE_GOLDEN=1 and review the difference")
+    }
+
+    @Test("a message that is erased, and its edits, are looked up: its author's others are not gone through")
+    func erasing() throws {
+        let (directory, database) = try database()
+        let plan = try database.query(
+            "EXPLAIN QUERY PLAN DELETE FROM log WHERE \(LogTable.messageAndEdits)",
+            [.integer(1), .blob([1]), .blob([2])]
+        ) { $0.text(3) }
+        let looks = plan.filter { $0.contains(" log ") }
+        #expect(looks.count == 3, "\(plan)")
+        for last in ["sequence", "message_id", "amends"] {
+            #expect(looks.contains { $0.hasSuffix("\(last)=?)") }, "by \(last): \(plan)")
+        }
+        database.close()
+        withExtendedLifetime(directory) {}
     }
 
     @Test("every table is strict")
