@@ -33,9 +33,13 @@ enum DeliverFrame {
         return frame
     }
 
-    /// Whether these are the bytes of one whole DELIVER frame with that sequence.
+    /// The most bytes that `encode` makes.
+    private static let bytesMax = batchOffset + 4 + Limits.batchElementMax
+
+    /// Whether these are the bytes of one whole DELIVER frame with that sequence, and no more than such a
+    /// frame has: what lays frames side by side counts on that.
     static func isWhole(_ frame: [UInt8], sequence: Int64) -> Bool {
-        guard frame.count >= batchOffset else { return false }
+        guard frame.count >= batchOffset, frame.count <= bytesMax else { return false }
         var begin: [UInt8] = [type]
         append(word16: frame.count - 3, to: &begin)
         append(int64: sequence, to: &begin)

@@ -108,4 +108,25 @@ struct AuditTests {
         #expect(history.messages.map(\.sequence) == [1, 4, 5, 7])
         ledger.close()
     }
+
+    @Test("while the relay runs: a frame that is longer than any that it makes is a gap", arguments: [5, 7])
+    func overlongWhileRunning(sequence: Int64) throws {
+        let directory = try directory()
+        let ledger = try RelayLedger(directory: directory.path)
+        // The type, the length and the sequence are right; no record has room for it.
+        try change(
+            directory,
+            """
+            UPDATE log SET frame = CAST(x'24EA5D' || substr(frame, 4, 8) || zeroblob(59989) AS BLOB)
+            WHERE sequence = \(sequence)
+            """)
+        let reader = try RelayReader(directory: directory.path)
+        let page = try #require(try reader.page(TestChannel().id, after: 0, maxBytes: 1 << 20))
+        #expect(page.damaged == [sequence])
+        #expect(page.through == 7)
+        let history = try #require(
+            try reader.history(TestChannel().id, .beforeSequence(100), limit: 50))
+        #expect(history.messages.map(\.sequence) == [1, 2, 4, 5, 6, 7].filter { $0 != sequence })
+        ledger.close()
+    }
 }
