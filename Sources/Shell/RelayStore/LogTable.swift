@@ -181,9 +181,9 @@ struct LogTable {
     func boundTombstones(in channel: ChannelState) throws(SQLiteError) {
         try database.run(
             """
-            DELETE FROM tombstones WHERE channel = ?1 AND erased_at < (
-                SELECT erased_at FROM tombstones WHERE channel = ?1
-                ORDER BY erased_at DESC LIMIT 1 OFFSET ?2)
+            DELETE FROM tombstones WHERE channel = ?1 AND (author, message_id) IN (
+                SELECT author, message_id FROM tombstones WHERE channel = ?1
+                ORDER BY erased_at DESC LIMIT -1 OFFSET ?2)
             """, [.integer(channel.row), .integer(tombstonesMax)])
     }
 

@@ -234,8 +234,8 @@ extension RelayLedger {
             [.integer(options.auditRowsMax)])
         try database.run(
             """
-            DELETE FROM turned_down WHERE turned_down_at < (
-                SELECT turned_down_at FROM turned_down ORDER BY turned_down_at DESC LIMIT 1 OFFSET ?)
+            DELETE FROM turned_down WHERE channel_id IN (
+                SELECT channel_id FROM turned_down ORDER BY turned_down_at DESC LIMIT -1 OFFSET ?)
             """, [.integer(options.pendingInvitationsMax)])
     }
 

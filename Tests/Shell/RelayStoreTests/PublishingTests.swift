@@ -130,6 +130,13 @@ struct PublishingTests {
         #expect(
             try ledger.published(news.post("a", text: String(repeating: "x", count: 100)))
                 == .refused(.messageTooLarge))
+        let most = 100 - #"{"event":"x.msg.new","text":""}"#.utf8.count
+        #expect(
+            try ledger.published(news.post("m", text: String(repeating: "x", count: most + 1)))
+                == .refused(.messageTooLarge))
+        #expect(
+            try ledger.published(news.post("m", text: String(repeating: "x", count: most)))
+                == .stored(sequence: 1))
         ledger.options.messageBytesMax = 15_602
         // Fits as an element, but not with the name of its author around it.
         let fill = 15_602 - 36
