@@ -136,7 +136,7 @@ let package = Package(
             "Shell", "RelayServerTests",
             [
                 "RelayServer", "RelayStore", "LinkRuntime", "ChannelWire", "SodiumCrypto", "LibeventLoop",
-                "PosixKit",
+                "PosixKit", "SQLiteKit",
                 "Operations", "OperatorCommands", "ControlWire",
             ]),
         tests(

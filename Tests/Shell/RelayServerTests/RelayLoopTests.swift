@@ -20,7 +20,7 @@ struct RelayLoopTests {
             lifecycle: Mailbox<LifecycleMessage>())
     }
 
-    private static func shared(_ identity: RelayIdentity, loops: Int) throws -> RelayShared {
+    static func shared(_ identity: RelayIdentity, loops: Int) throws -> RelayShared {
         var configuration = RelayConfiguration(state: "/nonexistent")
         configuration.loops = loops
         return RelayShared(
