@@ -69,12 +69,13 @@ final class ChannelFeed {
         waitingReaders = readers.count
     }
 
-    /// A message was erased: no link may get it any more, not even one that lags behind. Pages that are there
-    /// or on their way are read anew.
+    /// A message was erased: no link may get it any more, not even one that lags behind. Pages that wait for
+    /// their links are read anew. Those on their way are not: who deletes much would keep all others from
+    /// theirs.
     func erase(_ sequence: Int64) {
         tail.forget(through: sequence)
         run = FrameRun()
-        for reader in readers { reader.forgetPage() }
+        for reader in readers { reader.forgetPage(erased: sequence) }
     }
 
     /// Gives back what is laid side by side, unless a link has come to it since this was last asked.

@@ -194,10 +194,6 @@ extension LinkSession {
     func pageCame(_ page: LogSegment?, head: Int64) {
         guard case .member(let reader) = stage else { return }
         reader.isAwaitingPage = false
-        if reader.isPageStale {
-            reader.isPageStale = false
-            return loop.requestPage(reader)
-        }
         guard let page else { return refuse(.internal) }
         // Nothing after the cursor and yet not at the head: the log is gone or was cut under our hands.
         guard page.through > reader.cursor else {

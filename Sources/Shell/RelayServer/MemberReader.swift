@@ -25,8 +25,6 @@ final class MemberReader {
     let key: PublicKey
     /// The reader thread has been asked for a page and has not answered.
     var isAwaitingPage = false
-    /// What it will answer was perhaps read before something was erased.
-    var isPageStale = false
     var isAwaitingHistory = false
     /// It is on the loop's list of readers to serve in the next turn.
     var isServedLater = false
@@ -67,10 +65,9 @@ final class MemberReader {
         if ending == nil { ending = Ending(through, code) }
     }
 
-    /// Something was erased that may stand in a page: what is on its way is not taken, either.
-    func forgetPage() {
-        if page != nil { page = nil }
-        if isAwaitingPage { isPageStale = true }
+    /// Something up to a sequence was erased: a page that may hold it is read anew.
+    func forgetPage(erased sequence: Int64) {
+        if let page, page.after < sequence { self.page = nil }
     }
 
     /// Says goodbye once everything before the end was handed over.
