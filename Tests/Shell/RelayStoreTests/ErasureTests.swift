@@ -71,6 +71,20 @@ struct ErasureTests {
         #expect(try ledger.number("SELECT count(*) FROM tombstones WHERE erased_at = 1") == 0)
     }
 
+    @Test("so many invitations that were turned down are remembered, the newest, also where many are as old")
+    func turnedDownBound() throws {
+        ledger.options.pendingInvitationsMax = 10
+        try ledger.database.run(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 14)
+            INSERT INTO turned_down (channel_id, relay_member_id, turned_down_at)
+            SELECT CAST(printf('%032d', i) AS BLOB), x'61', CASE i WHEN 0 THEN 1 ELSE 2 END FROM n
+            """)
+        ledger.maintain(now: 1000)
+        #expect(try ledger.number("SELECT count(*) FROM turned_down") == 10)
+        #expect(try ledger.number("SELECT count(*) FROM turned_down WHERE turned_down_at = 1") == 0)
+    }
+
     @Test("old messages go at every round of upkeep, not at the first alone")
     func everyRound() throws {
         ledger.options.retention = Retention(ageSeconds: 100)

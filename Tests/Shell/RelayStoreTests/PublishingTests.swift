@@ -169,15 +169,19 @@ struct PublishingTests {
         #expect(times == [1000, 1000])
     }
 
-    @Test("a new profile lasts over a restart, as do the messages of the same batch")
-    func profileLasts() throws {
+    /// The owner calls the channel otherwise, and wants its messages to be signed.
+    private func newerProfile() throws -> LedgerCommand {
         var other = news
         other.title = "newer"
         other.signMessages = true
         let profile = try GroupProfile.decode(json: other.profile)
-        let change = news.publish(
+        return news.publish(
             "p", .changeProfile(id: news.id), tag: "x.grp.info", replacement: .groupProfile(profile))
-        _ = ledger.perform([news.post("a"), change, news.post("b")], now: 1000)
+    }
+
+    @Test("a new profile lasts over a restart, as do the messages of the same batch")
+    func profileLasts() throws {
+        _ = ledger.perform([news.post("a"), try newerProfile(), news.post("b")], now: 1000)
         ledger.close()
         let again = try RelayLedger(directory: directory.path)
         defer { again.close() }
@@ -189,13 +193,7 @@ struct PublishingTests {
 
     @Test("a new profile is kept, and its preference for signatures holds at once")
     func profile() throws {
-        var other = news
-        other.title = "newer"
-        other.signMessages = true
-        let profile = try GroupProfile.decode(json: other.profile)
-        let change = news.publish(
-            "p", .changeProfile(id: news.id), tag: "x.grp.info", replacement: .groupProfile(profile))
-        #expect(try ledger.published(change) == .stored(sequence: 1))
+        #expect(try ledger.published(newerProfile()) == .stored(sequence: 1))
         #expect(try ledger.channels().first?.title == "newer")
         #expect(try ledger.channels().first?.name == "news")
         #expect(try ledger.published(news.post("a", signed: false)) == .refused(.signatureRequired))
