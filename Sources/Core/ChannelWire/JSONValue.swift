@@ -173,10 +173,13 @@ struct JSONParser {
             skipSpace()
             guard accept(UInt8(ascii: ":")) else { throw .malformed("JSON key without a value") }
             let value = try value(depth: depth + 1)
-            guard object.fields[key] == nil, !nulls.contains(key) else {
-                throw .malformed("JSON key given twice")
-            }
-            if value == .null { nulls.insert(key) } else { object.fields[key] = value }
+            let isNew =
+                if case .null = value {
+                    object.fields[key] == nil && nulls.insert(key).inserted
+                } else {
+                    !nulls.contains(key) && object.fields.updateValue(value, forKey: key) == nil
+                }
+            guard isNew else { throw .malformed("JSON key given twice") }
             skipSpace()
         } while accept(UInt8(ascii: ","))
         guard accept(UInt8(ascii: "}")) else { throw .malformed("JSON object without its end") }

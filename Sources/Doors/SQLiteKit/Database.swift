@@ -25,8 +25,14 @@ package final class Database {
     /// The version of the SQLite in use, as in `3.40.1`.
     package static var libraryVersion: String { unsafe String(cString: sqlite3_libversion()) }
 
+    /// Once in a process. It changes nothing where somebody else has begun to use SQLite.
+    private static let prepareLibrary: Void = { _ = antenna_sqlite_do_not_count_memory() }()
+
     private var connection: OpaquePointer?
     private var statements: [String: Statement] = [:]
+    /// The same by where their text lies: a literal lies at one place for good, and to hash its text each
+    /// time would cost more than many a statement does.
+    private var placed: [UInt: Statement] = [:]
     private var thread: UInt = 0
 
     /// Opens `path`, with foreign keys enforced and the schema treated as data, not as code to trust.
@@ -45,6 +51,7 @@ package final class Database {
         let name = if case .asItLies = mode { Database.immutable(path) } else { path }
         // No mutex: the thread check below is what keeps two threads apart.
         let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        Database.prepareLibrary
         var handle: OpaquePointer?
         let code = unsafe sqlite3_open_v2(name, &handle, flags, nil)
         guard code == SQLITE_OK, let handle = unsafe handle else {
@@ -77,6 +84,7 @@ package final class Database {
 
     deinit {
         statements.removeAll()
+        placed.removeAll()
         // SAFETY: the last reference is gone, and the statements with it.
         unsafe _ = sqlite3_close_v2(connection)
     }
@@ -88,6 +96,7 @@ package final class Database {
         precondition(
             !statements.values.contains { $0.isInUse }, "a database was closed inside one of its own queries")
         statements.removeAll()
+        placed.removeAll()
         unsafe _ = sqlite3_close_v2(handle)
         unsafe connection = nil
     }
@@ -195,8 +204,15 @@ package final class Database {
 
     private func take(_ sql: String) throws(SQLiteError) -> Statement {
         let handle = unsafe checkedConnection()
+        let place = Database.place(sql)
+        // Another text may have come to lie there meanwhile.
+        if let place, let kept = placed[place], kept.sql == sql, !kept.isInUse {
+            kept.isInUse = true
+            return kept
+        }
         if let kept = statements[sql], !kept.isInUse {
             kept.isInUse = true
+            remember(kept, at: place)
             return kept
         }
         var prepared: OpaquePointer?
@@ -210,10 +226,26 @@ package final class Database {
         statement.isInUse = true
         // A query run inside its own rows gets a statement of its own, which is not kept.
         if statements[sql] == nil {
-            if statements.count >= cachedStatementsMax { statements = statements.filter { $0.value.isInUse } }
+            if statements.count >= cachedStatementsMax {
+                statements = statements.filter { $0.value.isInUse }
+                placed.removeAll()
+            }
             statements[sql] = statement
+            remember(statement, at: place)
         }
         return statement
+    }
+
+    private func remember(_ statement: Statement, at place: UInt?) {
+        guard let place else { return }
+        if placed.count >= cachedStatementsMax { placed.removeAll() }
+        placed[place] = statement
+    }
+
+    /// Where a text lies; nil for a short one, which lies in the string itself and is soon hashed.
+    private static func place(_ sql: String) -> UInt? {
+        guard sql.utf8.count > 15 else { return nil }
+        return unsafe sql.utf8.withContiguousStorageIfAvailable { UInt(bitPattern: $0.baseAddress) }
     }
 
     private func giveBack(_ statement: Statement) {

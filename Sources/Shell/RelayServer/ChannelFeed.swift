@@ -225,6 +225,7 @@ final class ChannelFeed {
         runIsUsed = true
         let part = run.part(after: reader.cursor, through: reader.lastSequence, of: tail)
         loop.delivered += Int64(part.frames)
+        loop.lag.sent(part.range.count)
         reader.cursor = part.through
         unsafe run.withUnsafeBytes {
             unsafe reader.link.sendBulk(
@@ -239,6 +240,7 @@ final class ChannelFeed {
         let end = segment.marks.end(of: frame..<fitting, through: reader.lastSequence)
         let range = segment.start(of: frame)..<segment.marks[end - 1].end
         loop.delivered += Int64(end - frame)
+        loop.lag.sent(range.count)
         reader.cursor = segment.marks[end - 1].through
         unsafe segment.padded.withUnsafeBytes {
             unsafe reader.link.sendBulk(

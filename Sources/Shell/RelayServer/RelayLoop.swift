@@ -27,6 +27,8 @@ final class RelayLoop {
     /// How long readers were served in this turn of the loop; checking may take as long.
     private var servedNanoseconds: UInt64 = 0
     var writable = WritableShare()
+    /// What readers that lag got in this turn.
+    var lag = Lag()
     private var inbox: [LoopMessage] = []
     /// What the authority is to be told when the loop has been round.
     private var outbox: [AuthorityMessage] = []
@@ -302,7 +304,8 @@ final class RelayLoop {
     /// Feeds readers for a slice of time; what is left comes after a look at the sockets.
     private func serve() {
         let start = Clock.monotonicNanoseconds()
-        let time = ServingTime(from: start)
+        let time = ServingTime(from: start, lag: lag)
+        lag = Lag()
         serveReaders(time)
         var feeds: ContiguousArray<ChannelFeed> = []
         swap(&feeds, &unserved)

@@ -29,6 +29,8 @@ final class ChannelState {
     /// The time of the newest entry; later ones are never dated before it, so that time rises with the
     /// sequence.
     var time: Int64
+    /// Members who published lately, as they are in the database.
+    var authors: [MemberID: MemberTable.Member] = [:]
     /// Counters, or the time, differ from the row.
     var isDirty = false { didSet { if isDirty, !oldValue { changes.add(self) } } }
     /// The profile or what is taken from it differs from the row. Apart, since the title has an index, and a

@@ -9,13 +9,6 @@ import SodiumCrypto
 struct LogTable {
     let database: Database
 
-    /// What is already stored under one author's message id.
-    struct Stored {
-        let sequence: Int64
-        let digest: [UInt8]
-        let tag: String
-    }
-
     struct Draft {
         let author: MemberID
         let messageID: MessageID
@@ -52,22 +45,26 @@ struct LogTable {
 
     // MARK: Finding
 
-    func find(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError)
-        -> Stored?
-    {
-        try database.first(
-            "SELECT sequence, digest, tag FROM log WHERE channel = ? AND author = ? AND message_id = ?",
-            [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
-        ) { Stored(sequence: $0.int64(0), digest: $0.blob(1), tag: $0.text(2)) }
+    /// What stands under one author's message id.
+    enum Place {
+        case stored(sequence: Int64, digest: [UInt8])
+        case erased
+        case free
     }
 
-    func isErased(_ author: MemberID, _ message: MessageID, in channel: ChannelState) throws(SQLiteError)
-        -> Bool
-    {
+    /// One query, since every message asks.
+    func place(
+        _ author: MemberID, _ message: MessageID, in channel: ChannelState
+    ) throws(SQLiteError) -> Place {
         try database.first(
-            "SELECT 1 FROM tombstones WHERE channel = ? AND author = ? AND message_id = ?",
-            [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
-        ) { _ in true } ?? false
+            """
+            SELECT sequence, digest FROM log WHERE channel = ?1 AND author = ?2 AND message_id = ?3
+            UNION ALL
+            SELECT NULL, NULL FROM tombstones WHERE channel = ?1 AND author = ?2 AND message_id = ?3
+            """, [.integer(channel.row), .blob(author.bytes), .blob(message.bytes)]
+        ) { row in
+            row.int64OrNil(0).map { .stored(sequence: $0, digest: row.blob(1)) } ?? .erased
+        } ?? .free
     }
 
     /// The sequence of the `count`-th newest stored entry; nil when there are fewer.

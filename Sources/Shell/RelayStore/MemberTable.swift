@@ -17,6 +17,8 @@ struct MemberTable {
 
     private static let columns = "member, member_id, public_key, role, status, name, joined_at"
 
+    private static let findOne = "SELECT \(columns) FROM members WHERE channel = ? AND member_id = ?"
+
     private static func member(_ row: Row) -> Member? {
         guard let id = MemberID(bytes: row.blob(1)), let key = PublicKey(raw: row.blob(2)) else { return nil }
         return Member(
@@ -28,10 +30,27 @@ struct MemberTable {
     }
 
     func find(_ id: MemberID, in channel: ChannelState) throws(SQLiteError) -> Member? {
-        try database.first(
-            "SELECT \(Self.columns) FROM members WHERE channel = ? AND member_id = ?",
-            [.integer(channel.row), .blob(id.bytes)]
-        ) { Self.member($0) } ?? nil
+        try database.first(Self.findOne, [.integer(channel.row), .blob(id.bytes)]) { Self.member($0) } ?? nil
+    }
+
+    /// The same for whoever publishes: few do, and again and again.
+    func author(_ id: MemberID, in channel: ChannelState) throws(SQLiteError) -> Member? {
+        if let known = channel.authors[id] { return known }
+        guard let found = try find(id, in: channel) else { return nil }
+        if channel.authors.count >= Self.authorsMax { channel.authors.removeAll() }
+        channel.authors[id] = found
+        return found
+    }
+
+    static let authorsMax = 64
+
+    /// Changes rows of members: what was kept of them is looked up anew.
+    @discardableResult
+    private func change(
+        _ channel: ChannelState, _ sql: String, _ values: [SQLiteValue]
+    ) throws(SQLiteError) -> Int {
+        channel.authors.removeAll()
+        return try database.run(sql, values)
     }
 
     func insert(
@@ -54,28 +73,30 @@ struct MemberTable {
     func setStatus(_ state: Membership.State, of member: Member, in channel: ChannelState) throws(SQLiteError)
     {
         guard member.view.status != state else { return }
-        try database.run(
-            "UPDATE members SET status = ? WHERE member = ?", [.text(state.rawValue), .integer(member.row)])
+        try change(
+            channel, "UPDATE members SET status = ? WHERE member = ?",
+            [.text(state.rawValue), .integer(member.row)])
         if member.view.status == .current { channel.memberCount -= 1 }
         if state == .current { channel.memberCount += 1 }
         channel.isDirty = true
     }
 
-    func setRole(_ role: Role, of member: Member) throws(SQLiteError) {
-        try database.run(
-            "UPDATE members SET role = ? WHERE member = ?", [.text(role.text), .integer(member.row)])
+    func setRole(_ role: Role, of member: Member, in channel: ChannelState) throws(SQLiteError) {
+        try change(
+            channel, "UPDATE members SET role = ? WHERE member = ?",
+            [.text(role.text), .integer(member.row)])
     }
 
     func setName(_ name: String, of id: MemberID, in channel: ChannelState) throws(SQLiteError) {
-        try database.run(
-            "UPDATE members SET name = ? WHERE channel = ? AND member_id = ?",
+        try change(
+            channel, "UPDATE members SET name = ? WHERE channel = ? AND member_id = ?",
             [.text(name), .integer(channel.row), .blob(id.bytes)])
     }
 
     /// Ends all memberships of a channel.
     func endAll(in channel: ChannelState) throws(SQLiteError) {
-        try database.run(
-            "UPDATE members SET status = 'removed' WHERE channel = ? AND status = 'connected'",
+        try change(
+            channel, "UPDATE members SET status = 'removed' WHERE channel = ? AND status = 'connected'",
             [.integer(channel.row)])
         channel.memberCount = 0
         channel.isDirty = true
@@ -99,7 +120,7 @@ struct MemberTable {
         var ended: [MemberID] = []
         for former in try self.owners(in: channel) where !owners.contains(where: { $0.id == former.view.id })
         {
-            try setRole(.observer, of: former)
+            try setRole(.observer, of: former, in: channel)
             try setStatus(.removed, of: former, in: channel)
             ended.append(former.view.id)
         }
@@ -109,8 +130,8 @@ struct MemberTable {
                 continue
             }
             if member.view.key != owner.key || member.view.role != .owner {
-                try database.run(
-                    "UPDATE members SET public_key = ?, role = 'owner' WHERE member = ?",
+                try change(
+                    channel, "UPDATE members SET public_key = ?, role = 'owner' WHERE member = ?",
                     [.blob(owner.key.raw), .integer(member.row)])
             }
             // One who left stays away; `mayLeave` has seen to it that another owner is there.
@@ -161,7 +182,7 @@ struct MemberTable {
         var changed: [(MemberID, Role)] = []
         for member in privileged
         where !pins.contains(where: { $0.member == member.view.id && $0.key == member.view.key }) {
-            try setRole(.observer, of: member)
+            try setRole(.observer, of: member, in: channel)
             changed.append((member.view.id, .observer))
         }
         for pin in pins {
@@ -172,7 +193,7 @@ struct MemberTable {
             guard let member = try find(pin.member, in: channel), member.view.key == pin.key,
                 member.view.role != .owner, member.view.role != pin.role
             else { continue }
-            try setRole(pin.role, of: member)
+            try setRole(pin.role, of: member, in: channel)
             changed.append((pin.member, pin.role))
         }
         return changed

@@ -65,7 +65,7 @@ extension RelayLedger {
         let found = try book.find(publish.channel)
         if let code = try unservedCode(found, publish.channel) { return .refused(code) }
         guard let channel = found else { return .refused(.unknownChannel) }
-        guard let author = try members.find(publish.author, in: channel) else {
+        guard let author = try members.author(publish.author, in: channel) else {
             return .refused(.unknownMember)
         }
         guard author.view.status == .current else { return .refused(.memberRemoved) }
@@ -117,10 +117,11 @@ extension RelayLedger {
     private func slot(
         _ author: MemberID, _ message: MessageID, _ digest: [UInt8], in channel: ChannelState
     ) throws(SQLiteError) -> PublishRules.Slot {
-        if let stored = try log.find(author, message, in: channel) {
-            return .stored(sequence: stored.sequence, isSame: stored.digest == digest)
+        switch try log.place(author, message, in: channel) {
+        case .stored(let sequence, let known): .stored(sequence: sequence, isSame: known == digest)
+        case .erased: .erased
+        case .free: .free
         }
-        return try log.isErased(author, message, in: channel) ? .erased : .free
     }
 
     private func look(

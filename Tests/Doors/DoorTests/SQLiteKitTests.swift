@@ -79,6 +79,16 @@ private func memory() throws -> Database {
         try database.execute("DROP TABLE item")
     }
 
+    @Test func `texts that lie one after the other in the same memory are told apart`() throws {
+        let database = try memory()
+        for number in 1000..<3000 {
+            // Each text goes before the next is made, which then lies where it lay.
+            let found = try database.first("SELECT \(number) AS a_number_of_four_digits") { $0.int64(0) }
+            #expect(found == Int64(number))
+            #expect(database.cachedStatementCount <= 512)
+        }
+    }
+
     @Test func `a query may run the same query inside its own rows`() throws {
         let database = try memory()
         try database.run("INSERT INTO item VALUES (1, 'a', NULL), (2, 'b', NULL), (3, 'c', NULL)")

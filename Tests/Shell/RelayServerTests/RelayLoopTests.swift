@@ -69,6 +69,36 @@ struct RelayLoopTests {
         #expect(!loop.writable.isUsedUp)
     }
 
+    @Test("turns become longer the further those are behind who lag, up to those of readers that do not")
+    func lag() {
+        func time(_ records: Int...) -> ServingTime {
+            var lag = Lag()
+            for record in records { lag.sent(record) }
+            return ServingTime(from: 1_000_000_000, lag: lag)
+        }
+        let short = time()
+        #expect(short.all == 1_001_000_000 && short.behind == 1_000_250_000 && short.least == 1_000_125_000)
+        let small = Int(Lag.smallMax)
+        #expect(time(300, 2 * small - 301) == short)
+        #expect(time(2 * small).behind == 1_000_500_000)
+        #expect(time(3 * small, small).least == 1_000_250_000)
+        let long = time(48 << 10)
+        #expect(long.all == short.all && long.behind == long.all && long.least == 1_000_500_000)
+        #expect(time(48 << 10, 48 << 10) == long)
+    }
+
+    @Test("what readers that lag get is counted, for one turn")
+    func lagOfTurns() throws {
+        let bench = try FeedBench(loop, identity)
+        bench.append(count: 2)
+        bench.feed.feed(bench.reader, loop)
+        var lag = Lag()
+        lag.sent(bench.message(1).count + bench.message(2).count)
+        #expect(loop.lag == lag)
+        loop.serveLater(bench.another(at: 2))
+        bench.run("a turn") { loop.lag == Lag() }
+    }
+
     @Test("gives them the share anew in each turn")
     func share() {
         var share = WritableShare()

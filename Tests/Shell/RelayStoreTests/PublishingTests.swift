@@ -158,6 +158,31 @@ struct PublishingTests {
         }
     }
 
+    @Test("a member who has another name publishes under that from then on")
+    func renamed() throws {
+        _ = try ledger.published(news.post("a"))
+        let rename = news.publish("b", .rename, tag: "x.info", replacement: .displayName("alicia"))
+        _ = try ledger.published(rename)
+        _ = try ledger.published(news.post("c"))
+        let page = try #require(try reader.page(news.id, after: 0, maxBytes: 10_000))
+        #expect(try names(page.frames) == ["alice", "alice", "alicia"])
+    }
+
+    private func names(_ frames: [UInt8]) throws -> [String] {
+        var names: [String] = []
+        var reader = ByteReader(frames)
+        while let type = try? reader.octet() {
+            var body = ByteReader(try reader.len16())
+            guard type == 0x24, try body.int64() > 0,
+                case .success(.forward(let forward))? =
+                    try Body.decode(body.tail(), crypto: testCrypto).first,
+                case .member(_, let name) = forward.sender
+            else { throw TestFailure() }
+            names.append(name)
+        }
+        return names
+    }
+
     @Test("the time of entries never goes back, whatever the clock does")
     func time() throws {
         let batch =
