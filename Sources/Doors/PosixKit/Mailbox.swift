@@ -3,9 +3,11 @@
 /// `wake` runs on the posting thread, once for each time the box stops being empty; it has to make the reader
 /// drain. A plain thread without a loop needs no `wake` and sits in `waitDrain`.
 package final class Mailbox<Message: Sendable>: @unchecked Sendable {
-    // SAFETY: `queue`, `waiting` and `urgent` are touched with `lock` held only.
+    // SAFETY: `queue`, `queued`, `waiting` and `urgent` are touched with `lock` held only.
     private let lock = Lock()
     private var queue: [Message] = []
+    /// How many these are. To ask an array of any kind of message whether it is empty takes the long way.
+    private var queued = 0
     private var waiting = false
     private var urgent = false
     private let wake: @Sendable () -> Void
@@ -14,8 +16,9 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
 
     package func post(_ message: Message) {
         lock.lock()
-        let wasEmpty = queue.isEmpty
+        let wasEmpty = queued == 0
         queue.append(message)
+        queued += 1
         let mustSignal = waiting
         lock.unlock()
         // Afterwards, or the reader would wake only to wait for the lock.
@@ -25,10 +28,12 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
 
     /// `urgent`: a reader that asks `isUrgent` in the middle of something else is to come soon.
     package func post(contentsOf messages: [Message], urgent: Bool = false) {
-        guard !messages.isEmpty else { return }
+        let more = messages.count
+        guard more > 0 else { return }
         lock.lock()
-        let wasEmpty = queue.isEmpty
+        let wasEmpty = queued == 0
         queue.append(contentsOf: messages)
+        queued += more
         if urgent { self.urgent = true }
         let mustSignal = waiting
         lock.unlock()
@@ -43,15 +48,18 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         defer { lock.unlock() }
         let taken = queue
         queue = []
+        queued = 0
         urgent = false
         return taken
     }
 
     /// Takes everything into `buffer`, whose old contents go and whose memory serves the box from now on.
     package func drain(into buffer: inout [Message]) {
-        buffer.removeAll(keepingCapacity: true)
+        // To remove nothing costs as much as to remove some.
+        if buffer.count > 0 { buffer.removeAll(keepingCapacity: true) }
         lock.lock()
-        swap(&buffer, &queue)
+        if queued > 0 { swap(&buffer, &queue) }
+        queued = 0
         urgent = false
         lock.unlock()
     }
@@ -62,12 +70,13 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         waiting = true
-        while queue.isEmpty {
+        while queued == 0 {
             if !lock.wait(untilNanoseconds: deadline) { break }
         }
         waiting = false
         let taken = queue
         queue = []
+        queued = 0
         urgent = false
         return taken
     }
@@ -83,13 +92,13 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
     package var isReaderBusy: Bool {
         lock.lock()
         defer { lock.unlock() }
-        return !waiting || !queue.isEmpty
+        return !waiting || queued > 0
     }
 
     /// How many messages wait now; for metrics.
     package var count: Int {
         lock.lock()
         defer { lock.unlock() }
-        return queue.count
+        return queued
     }
 }

@@ -106,9 +106,11 @@ final class RelayLoop {
         // The array is taken out, so that handling may post again without touching what is being read.
         let messages = inbox
         // Answers leave before readers are served.
-        context.run {
-            for message in messages { handle(message) }
-            sayFarewells()
+        if !messages.isEmpty {
+            context.run {
+                for message in messages { handle(message) }
+                sayFarewells()
+            }
         }
         context.run {
             serve()
@@ -369,13 +371,14 @@ final class RelayLoop {
 
     /// Checks frames that wait for a slice of time; what is left comes after a look at the sockets.
     private func checkWaiting() {
+        defer { turns.beginTurn() }
+        guard !turns.isEmpty else { return }
         var now = Clock.monotonicNanoseconds()
         let deadline = now + max(CheckTurns.slice, min(servedNanoseconds, CheckTurns.sliceMax))
         while now < deadline, let session = turns.next(now: now) {
             if session.checkNext() { _ = turns.wait(session) }
             now = Clock.monotonicNanoseconds()
         }
-        turns.beginTurn()
         if !turns.isEmpty { goOnSoon() }
     }
 
