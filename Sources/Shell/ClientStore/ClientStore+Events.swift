@@ -130,10 +130,10 @@ extension ClientStore {
     {
         try first(
             """
-            SELECT 1 FROM message
-            WHERE message.channel = ?1 AND message.deleted = 1 AND (
-                (message.author = ?2 AND message.message_id = ?3) OR message.message_id IN (
-                    SELECT target FROM event WHERE channel = ?1 AND author = ?2 AND message_id = ?3))
+            SELECT 1 FROM message WHERE channel = ?1 AND message_id = ?3 AND author = ?2 AND deleted = 1
+            UNION ALL
+            SELECT 1 FROM message WHERE channel = ?1 AND deleted = 1 AND message_id IN (
+                SELECT target FROM event WHERE channel = ?1 AND author = ?2 AND message_id = ?3)
             """, [.integer(channel), .blob(author), .blob(messageID)]
         ) { _ in true } ?? false
     }

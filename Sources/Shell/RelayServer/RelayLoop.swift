@@ -308,7 +308,23 @@ final class RelayLoop {
         let start = Clock.monotonicNanoseconds()
         let time = ServingTime(from: start, lag: lag)
         lag = Lag()
-        serveReaders(time)
+        if !readersLater.isEmpty { serveReaders(time) }
+        if unserved.count == 1 {
+            // As nearly always, and then no list has to be made.
+            let feed = unserved[0]
+            if !feed.serve(time, self) {
+                feed.isUnserved = false
+                unserved.removeLast()
+            }
+        } else if !unserved.isEmpty {
+            serveFeeds(time)
+        }
+        if !unserved.isEmpty || !readersLater.isEmpty { goOnSoon() }
+        countDelivered()
+        servedNanoseconds = Clock.monotonicNanoseconds() - start
+    }
+
+    private func serveFeeds(_ time: ServingTime) {
         var feeds: ContiguousArray<ChannelFeed> = []
         swap(&feeds, &unserved)
         for (index, feed) in feeds.enumerated() {
@@ -323,9 +339,6 @@ final class RelayLoop {
                 unserved.append(feed)
             }
         }
-        if !unserved.isEmpty || !readersLater.isEmpty { goOnSoon() }
-        countDelivered()
-        servedNanoseconds = Clock.monotonicNanoseconds() - start
     }
 
     /// Whether readers have been served for long enough in this turn: it is late, or an ack waits to be said.

@@ -238,6 +238,10 @@ struct StartingTests {
         var delays: Set<UInt32> = []
         for client in clients {
             #expect(try client.ended() == .draining)
+            guard case .peerError(let error) = client.closed else { throw TestFailure() }
+            #expect(
+                client.frames.contains(.drain(delayMs: error.retryAfterMs)),
+                "the error repeats when to come back")
             for frame in client.frames { if case .drain(let delay) = frame { delays.insert(delay) } }
             #expect(client.frames.contains { if case .deliver(1, _) = $0 { true } else { false } })
         }

@@ -49,6 +49,23 @@ struct MisbehavingTests {
         #expect(try client.ended() == .protocolViolation)
     }
 
+    @Test("an owner who says more signed things at once than owners have to say is told to slow down")
+    func signedAtOnce() throws {
+        let relay = try TestRelay()
+        let net = try TestNet()
+        let channel = TestChannel()
+        try channel.serve(relay, net)
+        let signed = channel.owner.post(channel.id, "nothing that a relay listens to")
+        let client = try net.connect(relay).opened()
+        client.send(try channel.control(client, invites: false))
+        _ = try client.next()
+        client.send(.direct(body: Body.encodeBatch(Array(repeating: signed, count: 8))))
+        client.send(.membersGet(request: 5, after: nil, limit: 1))
+        guard case .members = try client.next() else { throw TestFailure() }
+        client.send(.direct(body: Body.encodeBatch(Array(repeating: signed, count: 9))))
+        #expect(try client.ended() == .rateLimited)
+    }
+
     @Test("the ninth anonymous question ends the link")
     func questions() throws {
         let relay = try TestRelay()

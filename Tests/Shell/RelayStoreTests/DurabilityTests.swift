@@ -150,6 +150,13 @@ struct DurabilityTests {
         #expect(stored == Array(1...Int64(stored.count)), "a failed message leaves no hole")
         let appended = batch.notices.filter { if case .appended = $0 { true } else { false } }
         #expect(appended.count == stored.count, "nobody hears of what was rolled back")
+        // Each was carried out again by itself; what it told others still ends where the next one's begins.
+        var told = 0
+        let ends = batch.replies.map { reply in
+            if case .published(.stored) = reply { told += 1 }
+            return told
+        }
+        #expect(batch.noticeEnds == ends)
         #expect(try ledger.channels().first?.messages == Int64(stored.count))
         ledger.close()
     }

@@ -1,6 +1,7 @@
 import ChannelWire
 import RelayCore
 import SQLiteKit
+import SodiumCrypto
 import Testing
 
 @testable import RelayStore
@@ -55,6 +56,43 @@ struct ErasureTests {
         let remove = news.publish("r", .remove(bob, eraseMessages: true), tag: "x.grp.mem.del")
         #expect(erasedThrough(remove) == [3])
         #expect(try outline() == ["1-1!erased", "2", "3-3!erased", "4"])
+    }
+
+    @Test("a channel that is deleted takes its roster and the memory of deletions with it")
+    func wholeChannel() throws {
+        let id = try #require(MessageID(bytes: Array("a".utf8)))
+        _ = try ledger.published(news.post("a"))
+        _ = try ledger.published(news.publish("d", .delete(id, of: nil), tag: "x.msg.del"))
+        let bob = Roster.Entry(member: member("bob"), key: key(news.ownerKey), role: .member)
+        _ = try ledger.ask(
+            .applyRoster(
+                LedgerCommand.ApplyRoster(
+                    channel: news.id, owner: news.owner, version: 1,
+                    digest: Sodium.sha512(Roster(entries: [bob]).blob()), entries: [bob])))
+        func rows() throws -> [Int64] {
+            try ["roster", "tombstones"].map { try ledger.number("SELECT count(*) FROM \($0)") }
+        }
+        #expect(try rows() == [1, 1])
+        _ = try ledger.published(news.publish("x", .deleteChannel, tag: "x.grp.del"))
+        #expect(try rows() == [0, 0])
+        #expect(try ledger.check() == [])
+    }
+
+    @Test("an invitation that is accepted takes away what was turned down before")
+    func acceptedAfterAll() throws {
+        let other = TestChannel(5)
+        func turnedDown() throws -> Int64 { try ledger.number("SELECT count(*) FROM turned_down") }
+        ledger.options.admission = .manual
+        _ = try ledger.ask(other.invite(record: other.record()))
+        guard case .invitations(let pending) = try ledger.ask(.listInvitations),
+            let name = pending.first?.name
+        else { throw TestFailure() }
+        _ = try ledger.ask(.rejectInvitation(ChannelSelector(name), operatorWord))
+        #expect(try turnedDown() == 1)
+        _ = try ledger.ask(other.invite(relay: "relay2", record: other.record()))
+        _ = try ledger.ask(.acceptInvitation(ChannelSelector(name), operatorWord))
+        #expect(try ledger.status(of: other) == .accepted)
+        #expect(try turnedDown() == 0)
     }
 
     @Test("100000 deletions of a channel are remembered, the newest ones, also of one second")

@@ -271,6 +271,26 @@ struct InvitationTests {
         #expect(refused.refusal == .rejoinRejected)
     }
 
+    @Test("an owner who left opens no control link, unless the channel was deleted: then it may hear so")
+    func formerOwner() throws {
+        var two = news
+        two.moreOwners = [(member("carol"), TestChannel(3).ownerKey)]
+        try ledger.take(two)
+        func open(_ owner: MemberID) throws -> LedgerReply {
+            try ledger.ask(
+                .openControl(LedgerCommand.OpenControl(channel: news.id, owner: owner, record: nil)))
+        }
+        guard case .control = try open(member("carol")) else { throw TestFailure() }
+        let leave = news.publish("l", .leave, tag: "x.grp.leave", by: member("carol"))
+        #expect(try ledger.published(leave) == .stored(sequence: 1))
+        guard case .refused(.notOwner) = try open(member("carol")), case .control = try open(news.owner)
+        else { throw TestFailure() }
+        _ = try ledger.published(news.publish("d", .deleteChannel, tag: "x.grp.del"))
+        guard case .control(let former) = try open(member("carol")), case .control = try open(news.owner)
+        else { throw TestFailure() }
+        #expect(former.status == .inactive)
+    }
+
     @Test("a deleted channel ends all memberships and its log, and says 23 until it is taken up again")
     func deleted() throws {
         try ledger.take(news)
