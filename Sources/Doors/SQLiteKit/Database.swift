@@ -25,8 +25,9 @@ package final class Database {
     /// The version of the SQLite in use, as in `3.40.1`.
     package static var libraryVersion: String { unsafe String(cString: sqlite3_libversion()) }
 
-    /// Once in a process. It changes nothing where somebody else has begun to use SQLite.
-    private static let prepareLibrary: Void = { _ = antenna_sqlite_do_not_count_memory() }()
+    /// Has SQLite not sum up what it allocates, under a lock, each time. It holds for the whole process, so
+    /// it is for a program to say and not for a library, before its first database.
+    package static func doNotCountMemory() { _ = antenna_sqlite_do_not_count_memory() }
 
     private var connection: OpaquePointer?
     private var statements: [String: Statement] = [:]
@@ -51,7 +52,6 @@ package final class Database {
         let name = if case .asItLies = mode { Database.immutable(path) } else { path }
         // No mutex: the thread check below is what keeps two threads apart.
         let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        Database.prepareLibrary
         var handle: OpaquePointer?
         let code = unsafe sqlite3_open_v2(name, &handle, flags, nil)
         guard code == SQLITE_OK, let handle = unsafe handle else {

@@ -62,6 +62,7 @@ package enum RelayProgram {
         let log = Log(
             format: settings.text("log", "format").flatMap(Log.Format.init(rawValue:)) ?? .text,
             minimum: settings.text("log", "level").flatMap(Log.Level.init(name:)) ?? .info)
+        RelayLedger.prepareProcess()
         let server = try RelayServer(configuration, log: log, readSettings: source.reader(settings, log))
         if command.has("print-address") { output.text(server.address + "\n") }
         server.waitUntilStopped()

@@ -17,6 +17,10 @@ package final class RelayLedger {
     /// The version of the SQLite in use.
     package static var sqliteVersion: String { Database.libraryVersion }
 
+    /// For a process that is a relay and nothing else, before its ledger is opened: SQLite leaves out what
+    /// nobody asks it here.
+    package static func prepareProcess() { Database.doNotCountMemory() }
+
     package let directory: String
     /// Names this database's log. Shape: 8 bytes.
     package let epoch: [UInt8]
