@@ -42,7 +42,8 @@ struct MemberTable {
         return found
     }
 
-    static let authorsMax = 64
+    /// Of one channel. There may be 20,000 channels in memory, so it is little.
+    static let authorsMax = 8
 
     /// Changes rows of members: what was kept of them is looked up anew.
     @discardableResult

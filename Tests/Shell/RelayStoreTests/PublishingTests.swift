@@ -1,7 +1,8 @@
 import ChannelWire
 import RelayCore
-import RelayStore
 import Testing
+
+@testable import RelayStore
 
 @Suite("Publishing")
 struct PublishingTests {
@@ -166,6 +167,18 @@ struct PublishingTests {
         _ = try ledger.published(news.post("c"))
         let page = try #require(try reader.page(news.id, after: 0, maxBytes: 10_000))
         #expect(try names(page.frames) == ["alice", "alice", "alicia"])
+    }
+
+    @Test("of those who published lately few are kept in memory, however many do")
+    func authors() throws {
+        var most = 0
+        for number in 1...3 * MemberTable.authorsMax {
+            _ = try ledger.ask(news.join("m\(number)", seed: UInt8(number)))
+            let post = news.post("a\(number)", by: member("m\(number)"))
+            #expect(try ledger.published(post) == .refused(.notPermitted))
+            most = max(most, try ledger.book.find(news.id)?.authors.count ?? 0)
+        }
+        #expect(most == MemberTable.authorsMax)
     }
 
     private func names(_ frames: [UInt8]) throws -> [String] {
