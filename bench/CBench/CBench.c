@@ -53,6 +53,11 @@ failed:;
     return -reason;
 }
 
+int bench_acknowledge_when_read(int descriptor) {
+    int one = 1;
+    return setsockopt(descriptor, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one) < 0 ? -errno : 0;
+}
+
 static int pin(int core) {
     cpu_set_t set;
     CPU_ZERO(&set);

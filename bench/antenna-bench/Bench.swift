@@ -155,6 +155,7 @@ final class Bench: TrafficUser {
             isOwnerAttached = true
         case (.attached(let place), _):
             link.nextSequence = place.resumeAfter + 1
+            try link.acknowledgeWhenRead()
             stages[tag - Bench.firstTag] = .attached
             people[tag] = nil
             attached += 1

@@ -112,6 +112,12 @@ final class BenchLink {
 
     func forgetHandshakeHash() { handshakeHash = [] }
 
+    /// For a link that only reads from here on.
+    func acknowledgeWhenRead() throws(OperatorError) {
+        let result = bench_acknowledge_when_read(descriptor)
+        guard result == 0 else { throw OperatorError(errno: -result, "TCP_QUICKACK") }
+    }
+
     // MARK: - Sending
 
     var hasUnsent: Bool { !unsent.isEmpty }

@@ -196,6 +196,7 @@ static void watch_all(void) {
     for (unsigned i = 0; i < subscribers; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &readers[i]};
         fcntl(readers[i].descriptor, F_SETFL, O_NONBLOCK);
+        link_acknowledge_when_read(&readers[i]);
         if (epoll_ctl(poller, EPOLL_CTL_ADD, readers[i].descriptor, &event)) give_up("epoll_ctl");
     }
     fcntl(writer.descriptor, F_SETFL, O_NONBLOCK);

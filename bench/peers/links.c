@@ -52,6 +52,11 @@ void link_begin_tls(struct link *link, const struct place *place) {
     if (!SSL_set_fd(link->tls, link->descriptor) || SSL_connect(link->tls) != 1) give_up("TLS handshake");
 }
 
+void link_acknowledge_when_read(struct link *link) {
+    int one = 1;
+    if (setsockopt(link->descriptor, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one)) give_up("TCP_QUICKACK");
+}
+
 static ssize_t outcome(struct link *link, int result) {
     if (result > 0) return result;
     int reason = SSL_get_error(link->tls, result);

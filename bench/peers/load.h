@@ -35,6 +35,8 @@ _Noreturn void give_up(const char *what);
 SSL_CTX *tls_context(const char *suite);
 void link_connect(struct link *link, const struct place *place);
 void link_begin_tls(struct link *link, const struct place *place);
+/* From now on what comes is acknowledged when it is read; antenna-bench asks for the same (bench/README.md). */
+void link_acknowledge_when_read(struct link *link);
 /* Bytes read or written; -1 when it would block. The end of a connection ends the program. */
 ssize_t link_read(struct link *link, void *bytes, size_t count);
 ssize_t link_write(struct link *link, const void *bytes, size_t count);

@@ -14,6 +14,9 @@ int bench_poller_wait(int poller, uint32_t *tags, int capacity, int milliseconds
 /* A connected, non-blocking TCP socket. Addresses and port in the machine's byte order; source 0: any. */
 int bench_connect(uint32_t address, uint16_t port, uint32_t source);
 
+/* From now on what this socket receives is acknowledged when it is read: bench/README.md says why. */
+int bench_acknowledge_when_read(int descriptor);
+
 /* Keeps the calling thread on one core. */
 int bench_pin(int core);
 
