@@ -26,13 +26,20 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         if wasEmpty { wake() }
     }
 
-    /// `urgent`: a reader that asks `isUrgent` in the middle of something else is to come soon.
-    package func post(contentsOf messages: [Message], urgent: Bool = false) {
+    /// Posts all of `messages`, which is empty afterwards. An empty box exchanges its memory for theirs, so
+    /// that no message is copied. `urgent`: a reader that asks `isUrgent` in the middle of something else is
+    /// to come soon.
+    package func post(emptying messages: inout [Message], urgent: Bool = false) {
         let more = messages.count
         guard more > 0 else { return }
         lock.lock()
         let wasEmpty = queued == 0
-        queue.append(contentsOf: messages)
+        if wasEmpty {
+            swap(&queue, &messages)
+        } else {
+            queue.append(contentsOf: messages)
+            messages.removeAll(keepingCapacity: true)
+        }
         queued += more
         if urgent { self.urgent = true }
         let mustSignal = waiting
@@ -55,30 +62,37 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
 
     /// Takes everything into `buffer`, whose old contents go and whose memory serves the box from now on.
     package func drain(into buffer: inout [Message]) {
-        // To remove nothing costs as much as to remove some.
-        if buffer.count > 0 { buffer.removeAll(keepingCapacity: true) }
         lock.lock()
-        if queued > 0 { swap(&buffer, &queue) }
-        queued = 0
-        urgent = false
+        take(into: &buffer)
         lock.unlock()
     }
 
     /// Waits for a message, at most so long, and takes everything; empty when the time ran out.
     package func waitDrain(timeoutMilliseconds: Int) -> [Message] {
+        var taken: [Message] = []
+        waitDrain(into: &taken, timeoutMilliseconds: timeoutMilliseconds)
+        return taken
+    }
+
+    /// The same into a buffer that is used again.
+    package func waitDrain(into buffer: inout [Message], timeoutMilliseconds: Int) {
         let deadline = Clock.monotonicNanoseconds() &+ UInt64(max(0, timeoutMilliseconds)) &* 1_000_000
         lock.lock()
-        defer { lock.unlock() }
         waiting = true
         while queued == 0 {
             if !lock.wait(untilNanoseconds: deadline) { break }
         }
         waiting = false
-        let taken = queue
-        queue = []
+        take(into: &buffer)
+        lock.unlock()
+    }
+
+    private func take(into buffer: inout [Message]) {
+        // To remove nothing costs as much as to remove some.
+        if buffer.count > 0 { buffer.removeAll(keepingCapacity: true) }
+        if queued > 0 { swap(&buffer, &queue) }
         queued = 0
         urgent = false
-        return taken
     }
 
     /// Whether something that waits was posted as urgent.

@@ -74,9 +74,13 @@ final class Authority {
     /// closed.
     func run() {
         nextMaintenance = Clock.monotonicNanoseconds() + Authority.maintenanceNanoseconds
+        var batch: [AuthorityMessage] = []
         while true {
             let patience = wantsRelease ? Authority.quietMilliseconds : idleMilliseconds
-            if turn(mailbox.waitDrain(timeoutMilliseconds: patience)) { break }
+            mailbox.waitDrain(into: &batch, timeoutMilliseconds: patience)
+            if turn(batch) { break }
+            // Its memory goes round between those who post and this; that of a flood is not kept.
+            batch.removeAll(keepingCapacity: batch.count <= Authority.batchMax)
         }
         ledger.close()
     }
@@ -342,8 +346,7 @@ final class Authority {
     /// One lock and one wake-up for a loop and a batch.
     private func flush() {
         for (index, loop) in loops.enumerated() where !outboxes[index].isEmpty {
-            loop.post(contentsOf: outboxes[index], urgent: hasAck[index])
-            outboxes[index].removeAll(keepingCapacity: true)
+            loop.post(emptying: &outboxes[index], urgent: hasAck[index])
             hasAck[index] = false
         }
     }

@@ -134,9 +134,7 @@ final class RelayLoop {
     }
 
     private func flush() {
-        guard !outbox.isEmpty else { return }
-        relay.authority.post(contentsOf: outbox)
-        outbox.removeAll(keepingCapacity: true)
+        if !outbox.isEmpty { relay.authority.post(emptying: &outbox) }
     }
 
     /// What is left is done after a look at the sockets. A timer, since waking takes two system calls.

@@ -220,8 +220,10 @@ import Testing
         let box = Mailbox<Int> { wakes.withLock { $0 += 1 } }
         box.post(1)
         box.post(2)
-        box.post(contentsOf: [3, 4])
-        box.post(contentsOf: [])
+        var more = [3, 4]
+        box.post(emptying: &more)
+        #expect(more.isEmpty)
+        box.post(emptying: &more)
         #expect(wakes.withLock { $0 } == 1)
         #expect(box.count == 4)
         #expect(box.drain() == [1, 2, 3, 4])
@@ -231,29 +233,46 @@ import Testing
         var buffer = [9, 9]
         box.drain(into: &buffer)
         #expect(buffer == [5])
+        more = [6, 7]
+        box.post(emptying: &more)
+        #expect(wakes.withLock { $0 } == 3 && more.isEmpty && box.count == 2)
+        box.post(8)
+        more.append(9)
+        box.post(emptying: &more)
+        #expect(wakes.withLock { $0 } == 3 && more.isEmpty && box.count == 4)
+        box.drain(into: &buffer)
+        #expect(buffer == [6, 7, 8, 9])
     }
 
     @Test func `waiting ends with a message or with the time`() {
         let box = Mailbox<Int>()
         #expect(box.waitDrain(timeoutMilliseconds: 1).isEmpty)
         let thread = PosixThread.start(name: "poster") { box.post(7) }
-        #expect(box.waitDrain(timeoutMilliseconds: 10_000) == [7])
+        var buffer = [9]
+        box.waitDrain(into: &buffer, timeoutMilliseconds: 10_000)
+        #expect(buffer == [7])
         thread.join()
+        box.waitDrain(into: &buffer, timeoutMilliseconds: 1)
+        #expect(buffer.isEmpty)
     }
 
     @Test func `something urgent is so until it is taken`() {
         let box = Mailbox<Int>()
-        box.post(contentsOf: [1])
+        func post(_ message: Int, urgent: Bool = false) {
+            var messages = [message]
+            box.post(emptying: &messages, urgent: urgent)
+        }
+        post(1)
         #expect(!box.isUrgent)
-        box.post(contentsOf: [2], urgent: true)
-        box.post(contentsOf: [3])
+        post(2, urgent: true)
+        post(3)
         #expect(box.isUrgent)
         #expect(box.drain() == [1, 2, 3] && !box.isUrgent)
-        box.post(contentsOf: [4], urgent: true)
+        post(4, urgent: true)
         var buffer: [Int] = []
         box.drain(into: &buffer)
         #expect(buffer == [4] && !box.isUrgent)
-        box.post(contentsOf: [5], urgent: true)
+        post(5, urgent: true)
         #expect(box.waitDrain(timeoutMilliseconds: 0) == [5] && !box.isUrgent)
     }
 

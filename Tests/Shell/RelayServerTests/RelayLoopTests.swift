@@ -44,9 +44,10 @@ struct RelayLoopTests {
     func over() {
         #expect(!loop.isOver(.max, least: 0))
         #expect(loop.isOver(1, least: .max))
-        loop.mailbox.post(contentsOf: [.hurry])
+        loop.mailbox.post(.hurry)
         #expect(!loop.isOver(.max, least: 0), "no ack is among it")
-        loop.mailbox.post(contentsOf: [.hurry], urgent: true)
+        var acks = [LoopMessage.hurry]
+        loop.mailbox.post(emptying: &acks, urgent: true)
         #expect(loop.isOver(.max, least: 0))
         #expect(!loop.isOver(.max, least: .max))
         _ = loop.mailbox.drain()

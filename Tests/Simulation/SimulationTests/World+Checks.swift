@@ -24,7 +24,8 @@ extension World {
             check(relay, asked: messages + saboteur.early, answered: answers)
         }
         if let liar, liar.relay == relay.index { liar.tell(&answers, self) }
-        parts.loop.mailbox.post(contentsOf: earlier + answers)
+        var all = earlier + answers
+        parts.loop.mailbox.post(emptying: &all)
     }
 
     func readerTurn(_ relay: SimulatedRelay) {
@@ -35,7 +36,8 @@ extension World {
         var answers = parts.loop.mailbox.drain()
         saboteur.readerAnswered(&answers, relay, self)
         if let liar, liar.relay == relay.index { liar.tell(&answers, self) }
-        parts.loop.mailbox.post(contentsOf: earlier + answers)
+        var all = earlier + answers
+        parts.loop.mailbox.post(emptying: &all)
     }
 
     private func tell(_ relay: SimulatedRelay, _ answer: LoopMessage) {
