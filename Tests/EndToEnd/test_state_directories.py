@@ -199,7 +199,7 @@ def test_a_home_that_lacks_a_value_is_damaged(world, table, column):
 
 
 @pytest.mark.parametrize("table, column", [
-    ("channels", "log_head"), ("channels", "record"), ("members", "public_key"), ("log", "frame"), ("meta", "value"),
+    ("counters", "log_head"), ("channels", "record"), ("members", "public_key"), ("log", "frame"), ("meta", "value"),
 ])
 def test_a_state_that_lacks_a_value_is_damaged(world, table, column):
     relay, alice = world.relay("home"), world.person("alice")

@@ -24,13 +24,16 @@ CREATE TABLE channels (
     relay_member_id BLOB,
     relay_key_seed BLOB CHECK (length(relay_key_seed) = 32),
     roster_version INTEGER NOT NULL DEFAULT -1,
+    CHECK ((relay_member_id IS NULL) = (relay_key_seed IS NULL))
+) STRICT;
+CREATE TABLE counters (
+    channel INTEGER PRIMARY KEY REFERENCES channels ON DELETE CASCADE,
     member_count INTEGER NOT NULL DEFAULT 0,
     log_first INTEGER NOT NULL DEFAULT 1,
     log_head INTEGER NOT NULL DEFAULT 0,
     log_count INTEGER NOT NULL DEFAULT 0,
     log_bytes INTEGER NOT NULL DEFAULT 0,
-    log_time INTEGER NOT NULL DEFAULT 0,
-    CHECK ((relay_member_id IS NULL) = (relay_key_seed IS NULL))
+    log_time INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE invitations (
     channel INTEGER PRIMARY KEY REFERENCES channels ON DELETE CASCADE,

@@ -114,7 +114,7 @@ final class ChannelBook {
                 relay_key_seed, roster_version, member_count, log_first, log_head, log_count, log_bytes,
                 log_time,
                 EXISTS (SELECT 1 FROM refusals WHERE refusals.channel_id = channels.channel_id), log_nonce
-            FROM channels WHERE channel_id = ?
+            FROM channels JOIN counters USING (channel) WHERE channel_id = ?
             """, [.blob(id.bytes)]
         ) { row in
             // Either of the two marks of a refusal is enough.
@@ -160,8 +160,10 @@ final class ChannelBook {
                 .integer(recordVersion), .blob(record), .blob(profile.json),
                 .blob(nonce),
             ])
+        let row = database.lastInsertedRowID
+        try database.run("INSERT INTO counters (channel) VALUES (?)", [.integer(row)])
         let state = ChannelState(
-            row: database.lastInsertedRowID, id: id, logNonce: nonce, name: name, admission: admission,
+            row: row, id: id, logNonce: nonce, name: name, admission: admission,
             record: record,
             recordVersion: recordVersion, profile: profile, changes: changes)
         loaded[id] = state
@@ -197,7 +199,7 @@ final class ChannelBook {
             if state.isDirty {
                 try database.run(
                     """
-                    UPDATE channels SET member_count = ?, log_first = ?, log_head = ?, log_count = ?,
+                    UPDATE counters SET member_count = ?, log_first = ?, log_head = ?, log_count = ?,
                         log_bytes = ?, log_time = ?
                     WHERE channel = ?
                     """,

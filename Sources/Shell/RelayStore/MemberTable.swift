@@ -143,7 +143,10 @@ struct MemberTable {
 
     func page(_ channel: ChannelID, after: MemberID?, limit: Int) throws(SQLiteError) -> MembersPage? {
         let found = try database.first(
-            "SELECT channel, member_count FROM channels WHERE channel_id = ?", [.blob(channel.bytes)]
+            """
+            SELECT channel, member_count FROM channels JOIN counters USING (channel)
+            WHERE channel_id = ?
+            """, [.blob(channel.bytes)]
         ) { (row: $0.int64(0), total: $0.int64(1)) }
         guard let found else { return nil }
         let wanted = min(max(limit, 1), Limits.membersPageMax)

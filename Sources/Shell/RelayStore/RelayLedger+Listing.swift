@@ -75,7 +75,7 @@ extension RelayLedger {
             """
             SELECT channel_id, name, title, status, deleted, member_count, log_count, log_bytes, log_head,
                 record_version, created_at, reason, refused_at, refused_by
-            FROM channels LEFT JOIN (
+            FROM channels JOIN counters USING (channel) LEFT JOIN (
                 SELECT channel_id AS refused_id, reason, refused_at, refused_by FROM refusals)
             ON refused_id = channel_id \(condition)
             """, values
@@ -166,9 +166,9 @@ extension RelayLedger {
         return LedgerStatus(
             channels: channels, refusals: try number("SELECT count(*) FROM refusals"),
             pendingInvitations: try number("SELECT count(*) FROM invitations"),
-            members: try number("SELECT coalesce(sum(member_count), 0) FROM channels"),
-            messages: try number("SELECT coalesce(sum(log_count), 0) FROM channels"),
-            logBytes: try number("SELECT coalesce(sum(log_bytes), 0) FROM channels"),
+            members: try number("SELECT coalesce(sum(member_count), 0) FROM counters"),
+            messages: try number("SELECT coalesce(sum(log_count), 0) FROM counters"),
+            logBytes: try number("SELECT coalesce(sum(log_bytes), 0) FROM counters"),
             databaseBytes: try number("PRAGMA page_count") * pageSize,
             freeBytesInDatabase: try number("PRAGMA freelist_count") * pageSize,
             quotaBytes: options.quotaBytes, lackOfRoom: lackOfRoom(),

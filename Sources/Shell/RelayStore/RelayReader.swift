@@ -60,7 +60,10 @@ package final class RelayReader {
 
     private func bounds(_ channel: ChannelID) throws(SQLiteError) -> Bounds? {
         try database.first(
-            "SELECT channel, log_first, log_head FROM channels WHERE channel_id = ?", [.blob(channel.bytes)]
+            """
+            SELECT channel, log_first, log_head FROM channels JOIN counters USING (channel)
+            WHERE channel_id = ?
+            """, [.blob(channel.bytes)]
         ) { Bounds(row: $0.int64(0), first: $0.int64(1), head: $0.int64(2)) }
     }
 

@@ -77,7 +77,7 @@ package enum Restore {
         let copy = try Database(path: path, mode: .readWrite)
         _ = try Backup(from: source, to: copy).step()
         source.close()
-        if let problem = try StoreAudit.wholeProblem(copy) {
+        if let problem = try problem(copy) {
             copy.close()
             try Posix.removeFile(path)
             throw RelayStoreError.corrupt(path: backup, reason: problem)
@@ -105,9 +105,18 @@ package enum Restore {
         try LogEpoch.markCopy(copy)
         let report = Report(
             channels: try count("SELECT count(*) FROM channels", copy),
-            messages: try count("SELECT coalesce(sum(log_count), 0) FROM channels", copy), refusalsKept: kept)
+            messages: try count("SELECT coalesce(sum(log_count), 0) FROM counters", copy), refusalsKept: kept)
         copy.close()
         return report
+    }
+
+    /// Brings a copy of an older schema to the latest. Returns: what is wrong with it.
+    private static func problem(_ copy: Database) throws -> String? {
+        if let problem = try StoreAudit.wholeProblem(copy) { return problem }
+        do { return try Migration.run(on: copy, from: copy.userVersion) } catch let error as SQLiteError {
+            guard error.isFull else { return error.message }
+            throw error
+        }
     }
 
     private static func count(_ sql: String, _ database: Database) throws(SQLiteError) -> Int64 {

@@ -13,7 +13,9 @@ package enum Schema {
 
     package static var latest: Int32 { steps[steps.count - 1].version }
 
-    package static let steps: [Step] = [Step(version: 1, sql: founding)]
+    package static let steps: [Step] = [
+        Step(version: 1, sql: founding), Step(version: 2, sql: countersApart),
+    ]
 
     private static let founding = """
         CREATE TABLE meta (
@@ -136,5 +138,27 @@ package enum Schema {
             name TEXT NOT NULL,
             detail TEXT NOT NULL
         ) STRICT;
+        """
+
+    /// SQLite reads and makes a row as a whole, and a channel's has the record and the profile with its
+    /// picture: what moves with each message stands in a short row of its own.
+    private static let countersApart = """
+        CREATE TABLE counters (
+            channel INTEGER PRIMARY KEY REFERENCES channels ON DELETE CASCADE,
+            member_count INTEGER NOT NULL DEFAULT 0,
+            log_first INTEGER NOT NULL DEFAULT 1,
+            log_head INTEGER NOT NULL DEFAULT 0,
+            log_count INTEGER NOT NULL DEFAULT 0,
+            log_bytes INTEGER NOT NULL DEFAULT 0,
+            log_time INTEGER NOT NULL DEFAULT 0
+        ) STRICT;
+        INSERT INTO counters (channel, member_count, log_first, log_head, log_count, log_bytes, log_time)
+        SELECT channel, member_count, log_first, log_head, log_count, log_bytes, log_time FROM channels;
+        ALTER TABLE channels DROP COLUMN member_count;
+        ALTER TABLE channels DROP COLUMN log_first;
+        ALTER TABLE channels DROP COLUMN log_head;
+        ALTER TABLE channels DROP COLUMN log_count;
+        ALTER TABLE channels DROP COLUMN log_bytes;
+        ALTER TABLE channels DROP COLUMN log_time;
         """
 }

@@ -132,7 +132,11 @@ package final class StateDirectory {
             }
             let free = (try? Posix.freeBytes(Posix.directory(of: databasePath))) ?? 0
             try StateDirectory.configure(database, freeBytes: free)
-            try Migration.run(on: database, from: version)
+            let isSmall = StateDirectory.isSmall(databasePath)
+            if let problem = try Migration.run(on: database, from: version, everyRow: isSmall) {
+                database.close()
+                throw RelayStoreError.corrupt(path: databasePath, reason: problem)
+            }
             return database
         }
     }
@@ -152,7 +156,7 @@ package final class StateDirectory {
         let database = try Database(path: databasePath, mode: hasLog ? .readOnly : .asItLies)
         defer { database.close() }
         _ = try database.schemaDump()
-        let isSmall = size <= StateDirectory.examinedBytesMax
+        let isSmall = StateDirectory.isSmall(databasePath)
         let faults = isSmall ? try database.quickCheck() : []
         guard faults.isEmpty else {
             throw RelayStoreError.corrupt(path: databasePath, reason: faults[0])
@@ -162,6 +166,10 @@ package final class StateDirectory {
         if let problem = try StoreAudit.problem(database, everyRow: isSmall) {
             throw RelayStoreError.corrupt(path: databasePath, reason: problem)
         }
+    }
+
+    private static func isSmall(_ path: String) -> Bool {
+        (Posix.status(path)?.size ?? 0) <= examinedBytesMax
     }
 
     /// A second or two of a slow disk. Beyond it damage is found by who reads the page, and by every backup.
@@ -178,7 +186,7 @@ package final class StateDirectory {
         // Must stand before the first table; freed pages can then be given back to the disk.
         try database.setPragma("auto_vacuum", to: "INCREMENTAL")
         try database.setApplicationID(Schema.applicationID)
-        try Migration.run(on: database, from: 0)
+        _ = try Migration.run(on: database, from: 0)
         try database.setPragma("journal_mode", to: "WAL")
         database.close()
         try Posix.rename(unfinished, to: databasePath)

@@ -48,7 +48,11 @@ enum StoreAudit {
 
         static func channel(_ words: String, everyRow: Bool = false, _ condition: String) -> Rule {
             Rule(
-                words: words, sql: "SELECT name FROM channels WHERE \(condition) LIMIT 1",
+                words: words,
+                sql: """
+                    SELECT name FROM channels LEFT JOIN counters USING (channel)
+                    WHERE \(condition) LIMIT 1
+                    """,
                 readsEveryRow: everyRow)
         }
 
@@ -83,6 +87,7 @@ enum StoreAudit {
             status NOT IN ('invited', 'accepted', 'acknowledged_roster', 'active', 'inactive', 'rejected')
             OR deleted NOT IN (0, 1)
             """),
+        .channel("it has no counters", "log_head IS NULL"),
         .channel(
             "its log ends before it begins",
             "log_first < 1 OR log_head > \(numberMax) OR log_head < log_first - 1"),
@@ -168,7 +173,7 @@ enum StoreAudit {
             database,
             """
             SELECT log.channel, name, sequence, time, author, digest, frame, log_time
-            FROM log JOIN channels USING (channel) ORDER BY entry
+            FROM log JOIN channels USING (channel) JOIN counters USING (channel) ORDER BY entry
             """
         ) { row in
             let (channel, sequence, time) = (row.int64(0), row.int64(2), row.int64(3))

@@ -90,7 +90,7 @@ struct LiarTests {
                 let at = try #require(row.1.firstRange(of: Array("hello".utf8))?.lowerBound)
                 for (count, letter) in "jy".utf8.enumerated() {
                     let sequence = try #require(
-                        try database.query("SELECT log_head + 1 FROM channels") { $0.int64(0) }.first)
+                        try database.query("SELECT log_head + 1 FROM counters") { $0.int64(0) }.first)
                     var frame = row.1
                     frame[at] = letter
                     frame.replaceSubrange(
@@ -104,7 +104,7 @@ struct LiarTests {
                             .blob([UInt8](repeating: letter, count: 32)), .blob(frame),
                         ])
                     try database.run(
-                        "UPDATE channels SET log_head = ?, log_count = log_count + 1, log_bytes = log_bytes + ?",
+                        "UPDATE counters SET log_head = ?, log_count = log_count + 1, log_bytes = log_bytes + ?",
                         [.integer(sequence), .integer(Int64(frame.count))])
                 }
             }

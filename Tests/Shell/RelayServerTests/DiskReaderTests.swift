@@ -21,9 +21,11 @@ struct DiskReaderTests {
             try ledger.database.run(
                 """
                 INSERT INTO channels (channel_id, name, title, status, status_at, created_at, log_nonce,
-                    record_version, record, profile, log_head)
-                VALUES (x'\(id)', '\(digit)', '', 'inactive', 1, 1, x'0000000000000000', 1, x'', x'', \(head))
+                    record_version, record, profile)
+                VALUES (x'\(id)', '\(digit)', '', 'inactive', 1, 1, x'0000000000000000', 1, x'', x'')
                 """)
+            try ledger.database.run(
+                "INSERT INTO counters (channel, log_head) VALUES (last_insert_rowid(), \(head))")
         }
         let loop = Mailbox<LoopMessage>()
         let reader = DiskReader(

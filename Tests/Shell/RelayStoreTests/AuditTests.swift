@@ -35,12 +35,13 @@ struct AuditTests {
     }
 
     static let changes = [
-        "UPDATE channels SET log_head = log_head - 1", "UPDATE channels SET log_head = \(Int64.max)",
-        "UPDATE channels SET log_head = -1", "UPDATE channels SET log_first = 0",
-        "UPDATE channels SET log_first = \(Int64.min)", "UPDATE channels SET log_first = log_first + 1",
-        "UPDATE channels SET log_count = log_count + 1", "UPDATE channels SET log_count = \(Int64.max)",
-        "UPDATE channels SET log_bytes = \(Int64.max)", "UPDATE channels SET log_bytes = 0",
-        "UPDATE channels SET member_count = -1", "UPDATE channels SET log_time = \(Int64.max)",
+        "UPDATE counters SET log_head = log_head - 1", "UPDATE counters SET log_head = \(Int64.max)",
+        "UPDATE counters SET log_head = -1", "UPDATE counters SET log_first = 0",
+        "UPDATE counters SET log_first = \(Int64.min)", "UPDATE counters SET log_first = log_first + 1",
+        "UPDATE counters SET log_count = log_count + 1", "UPDATE counters SET log_count = \(Int64.max)",
+        "UPDATE counters SET log_bytes = \(Int64.max)", "UPDATE counters SET log_bytes = 0",
+        "UPDATE counters SET member_count = -1", "UPDATE counters SET log_time = \(Int64.max)",
+        "DELETE FROM counters",
         "UPDATE channels SET record_version = record_version + 1", "UPDATE channels SET record = x'00'",
         "UPDATE channels SET relay_key_seed = x'00'", "UPDATE channels SET relay_key_seed = x''",
         "UPDATE channels SET relay_member_id = NULL", "UPDATE channels SET relay_member_id = x''",
@@ -77,7 +78,7 @@ struct AuditTests {
     @Test("is neither put back from a backup nor taken for one")
     func backups() throws {
         let damaged = try directory()
-        try change(damaged, "UPDATE channels SET log_head = \(Int64.max)")
+        try change(damaged, "UPDATE counters SET log_head = \(Int64.max)")
         let empty = try TemporaryDirectory()
         let error = #expect(throws: RelayStoreError.self) {
             _ = try Restore.run(from: damaged.path + "/relay.db", into: empty.path)

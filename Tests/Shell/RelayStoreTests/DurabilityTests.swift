@@ -45,8 +45,12 @@ struct DurabilityTests {
         again.close()
     }
 
-    @Test("a message alone writes its row, what finds it, and the channel's counters: nothing else")
-    func pages() throws {
+    @Test(
+        "a message alone writes its row, what finds it, and the channel's counters: nothing else",
+        arguments: [0, 12_000])
+    func pages(picture: Int) throws {
+        var news = TestChannel()
+        news.picture = picture
         let directory = try TemporaryDirectory()
         let ledger = try RelayLedger(directory: directory.path)
         defer { ledger.close() }
@@ -57,7 +61,7 @@ struct DurabilityTests {
         }
         let before = try written()
         _ = try ledger.published(news.post("m4"))
-        // The row, its place by sequence and by message id, the channel; each with the 24 bytes of the log.
+        // The row, its place by sequence and by message id, the counters; each with the 24 bytes of the log.
         #expect(try written() - before == 4 * (4096 + 24))
     }
 

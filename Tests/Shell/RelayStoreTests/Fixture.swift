@@ -43,6 +43,8 @@ struct TestChannel {
     var relays: [ChannelRecord.Relay] = []
     var moreOwners: [(MemberID, Ed25519.KeyPair)] = []
     var signMessages = false
+    /// A picture of so many characters stands in the profile.
+    var picture = 0
 
     init(_ number: UInt8 = 1, title: String = "news") {
         root = Ed25519.KeyPair(seed: [UInt8](repeating: number, count: 32))
@@ -54,9 +56,10 @@ struct TestChannel {
 
     var profile: [UInt8] {
         let sign = signMessages ? "on" : "off"
+        let image = picture > 0 ? #","image":"\#(String(repeating: "A", count: picture))""# : ""
         return Array(
             """
-            {"displayName":"\(title)","fullName":"","publicGroup":{"groupType":"channel",\
+            {"displayName":"\(title)","fullName":""\(image),"publicGroup":{"groupType":"channel",\
             "groupLink":"antenna:/c#\(id.unpaddedText)","publicGroupId":"\(id.text)"},\
             "groupPreferences":{"signMessages":{"enable":"\(sign)"}}}
             """.utf8)

@@ -102,7 +102,10 @@ final class SimulatedRelay {
         guard let database = parts?.ledger.database else { return [] }
         let channels =
             (try? database.query(
-                "SELECT channel, channel_id, status, log_first, log_head FROM channels ORDER BY channel"
+                """
+                SELECT channel, channel_id, status, log_first, log_head
+                FROM channels JOIN counters USING (channel) ORDER BY channel
+                """
             ) { ($0.int64(0), $0.blob(1), $0.text(2), $0.int64(3), $0.int64(4)) }) ?? []
         return channels.map { row, id, status, first, head in
             var erased: Set<ReferenceRelay.Key> = []
