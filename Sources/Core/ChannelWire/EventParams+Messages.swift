@@ -73,7 +73,7 @@ package struct MessageReaction: Hashable, Sendable {
         messageID = try json.messageID("msgId")
         memberID = try json.optionalMemberID("memberId")
         reaction = try json.object("reaction")
-        if try reaction.string("type") == "emoji" { _ = try reaction.string("emoji") }
+        if try reaction.string("type").hasSameBytes(as: "emoji") { _ = try reaction.string("emoji") }
         add = try json.bool("add")
         others = json.without(["msgId", "memberId", "reaction", "add"])
     }

@@ -4,6 +4,11 @@ package struct EventTag: RawRepresentable, Hashable, Sendable, CustomStringConve
     package init(rawValue: String) { self.rawValue = rawValue }
     package var description: String { rawValue }
 
+    package static func == (left: EventTag, right: EventTag) -> Bool {
+        left.rawValue.hasSameBytes(as: right.rawValue)
+    }
+    package func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
+
     // Content
     package static let msgNew = EventTag(rawValue: "x.msg.new")
     package static let msgFileDescr = EventTag(rawValue: "x.msg.file.descr")

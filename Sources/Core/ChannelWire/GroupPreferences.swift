@@ -42,7 +42,7 @@ package struct PreferenceSwitch: Hashable, Sendable {
         self.enable = enable
         self.others = others
     }
-    package var isOn: Bool { enable == Self.on.enable }
+    package var isOn: Bool { enable.hasSameBytes(as: Self.on.enable) }
 
     static func read(_ key: String, in json: JSONObject) throws(WireError) -> PreferenceSwitch? {
         guard let object = try json.optionalObject(key) else { return nil }

@@ -2,13 +2,22 @@
 ///
 /// Events have few fields, each of which is asked for once or twice: they stand in a list, in the order of
 /// their keys, which costs less than a hash of each. A stranger's object of thousands is searched by halves.
+/// Keys are compared as bytes: to compare texts by what they say costs the square of their combining marks.
 package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     struct Field: Hashable, Sendable {
         let key: String
         var value: JSONValue
+
+        static func == (left: Field, right: Field) -> Bool {
+            left.key.hasSameBytes(as: right.key) && left.value == right.value
+        }
+        func hash(into hasher: inout Hasher) {
+            key.hashBytes(into: &hasher)
+            hasher.combine(value)
+        }
     }
 
-    /// Ascending by key, none twice, no value null.
+    /// Ascending by the bytes of the key, none twice, no value null.
     private var fields: [Field]
 
     package init() { fields = [] }
@@ -16,24 +25,39 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         fields = []
         for (key, value) in elements { self[key] = value }
     }
-    /// What was read, in any order. Nil: a key stands there twice, also where one of its values is null.
-    init?(read: [Field]) {
+    /// What was read, in any order. Nil: a key stands there twice, also where one of its values is null, and
+    /// where both say the same in other bytes.
+    ///
+    /// `isASCII`: no key holds anything else.
+    init?(read: [Field], isASCII: Bool) {
         fields = read
         if !Self.isAscending(fields) {
-            fields.sort { $0.key < $1.key }
+            fields.sort { $0.key.precedesInBytes($1.key) }
             guard Self.isAscending(fields) else { return nil }
         }
+        guard isASCII || Self.sayDifferentThings(fields) else { return nil }
         fields.removeAll { $0.value.isNull }
     }
     package init(_ fields: [String: JSONValue]) {
         self.init(distinct: fields.map { Field(key: $0.key, value: $0.value) }.filter { !$0.value.isNull })
     }
     private init(ascending fields: [Field]) { self.fields = fields }
-    private init(distinct fields: [Field]) { self.fields = fields.sorted { $0.key < $1.key } }
+    private init(distinct fields: [Field]) { self.fields = fields.sorted { $0.key.precedesInBytes($1.key) } }
 
     private static func isAscending(_ fields: [Field]) -> Bool {
-        for index in fields.indices.dropFirst() where fields[index - 1].key >= fields[index].key {
+        for index in fields.indices.dropFirst()
+        where !fields[index - 1].key.precedesInBytes(fields[index].key) {
             return false
+        }
+        return true
+    }
+
+    /// Whether no two keys are spellings of one text, as é in one scalar and in two. Asked of keys that may
+    /// be somebody's name: what is longer has no meaning, and would cost what a stranger wishes.
+    private static func sayDifferentThings(_ fields: [Field]) -> Bool {
+        var seen: Set<String> = []
+        for field in fields where field.key.utf8.count <= Limits.displayNameBytesMax {
+            guard seen.insert(field.key).inserted else { return false }
         }
         return true
     }
@@ -44,11 +68,11 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         var high = fields.count
         while high - low > Self.lookedThrough {
             let middle = (low + high) / 2
-            if fields[middle].key < key { low = middle + 1 } else { high = middle + 1 }
+            if fields[middle].key.precedesInBytes(key) { low = middle + 1 } else { high = middle + 1 }
         }
         while low < high {
-            if fields[low].key == key { return (low, true) }
-            if fields[low].key > key { break }
+            if fields[low].key.hasSameBytes(as: key) { return (low, true) }
+            if key.precedesInBytes(fields[low].key) { break }
             low += 1
         }
         return (low, false)
@@ -59,7 +83,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package subscript(key: String) -> JSONValue? {
         get {
             guard fields.count > Self.lookedThrough else {
-                for field in fields where field.key == key { return field.value }
+                for field in fields where field.key.hasSameBytes(as: key) { return field.value }
                 return nil
             }
             let (index, isThere) = place(of: key)
@@ -79,16 +103,14 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package var keys: some Sequence<String> { fields.lazy.map(\.key) }
     /// The fields that are not among `names`: what a later version has added.
     package func without(_ names: [String]) -> JSONObject {
-        JSONObject(ascending: fields.filter { !names.contains($0.key) })
+        JSONObject(ascending: fields.filter { field in !names.contains { field.key.hasSameBytes(as: $0) } })
     }
     /// These fields, with those of `other` where they are missing here.
     package func filled(from other: JSONObject) -> JSONObject {
         JSONObject(distinct: fields + other.fields.filter { self[$0.key] == nil })
     }
-    /// As they are written: texts are compared by what they say, which is another order for some.
-    var inByteOrder: [Field] {
-        fields.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-    }
+    /// As they are written.
+    var inByteOrder: [Field] { fields }
 
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> JSONObject {
         guard case .object(let object) = try JSONValue.decode(bytes) else {

@@ -49,17 +49,21 @@ struct JSONParser {
         if accept(UInt8(ascii: "}")) { return JSONObject() }
         var fields: [JSONObject.Field] = []
         fields.reserveCapacity(4)
+        var isASCII = true
         repeat {
             skipSpace()
             guard peek() == UInt8(ascii: "\"") else { throw .malformed("JSON key") }
             let key = try string()
+            if isASCII { isASCII = key.utf8.allSatisfy { $0 < 0x80 } }
             skipSpace()
             guard accept(UInt8(ascii: ":")) else { throw .malformed("JSON key without a value") }
             fields.append(JSONObject.Field(key: key, value: try value(depth: depth + 1)))
             skipSpace()
         } while accept(UInt8(ascii: ","))
         guard accept(UInt8(ascii: "}")) else { throw .malformed("JSON object without its end") }
-        guard let object = JSONObject(read: fields) else { throw .malformed("JSON key given twice") }
+        guard let object = JSONObject(read: fields, isASCII: isASCII) else {
+            throw .malformed("JSON key given twice")
+        }
         return object
     }
 

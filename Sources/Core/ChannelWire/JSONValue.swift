@@ -11,6 +11,28 @@ package enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
+    /// As it is on the wire: texts are the same where their bytes are.
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)), (.string(let left), .string(let right)):
+            left.hasSameBytes(as: right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .number(let text), .string(let text): text.hashBytes(into: &hasher)
+        case .array(let values): hasher.combine(values)
+        case .object(let object): hasher.combine(object)
+        }
+    }
+
     package init(_ value: Int64) { self = .number(String(value)) }
 
     var isNull: Bool {

@@ -6,7 +6,7 @@ package struct MessageContent: Hashable, Sendable {
     package let fields: JSONObject
 
     package static let placeholder = "unknown message type"
-    private static let knownTypes: Set<String> = [
+    private static let knownTypes = [
         "text", "link", "image", "video", "voice", "file", "report", "chat",
     ]
 
@@ -18,14 +18,14 @@ package struct MessageContent: Hashable, Sendable {
     package init(json: JSONObject) throws(WireError) {
         type = try json.string("type")
         fields = json.without(["type"])
-        if Self.knownTypes.contains(type) { _ = try fields.string("text") }
+        if isKnown { _ = try fields.string("text") }
     }
     package var json: JSONObject {
         var json = fields
         json["type"] = .string(type)
         return json
     }
-    package var isKnown: Bool { Self.knownTypes.contains(type) }
+    package var isKnown: Bool { Self.knownTypes.contains { type.hasSameBytes(as: $0) } }
     /// The text to show; a placeholder where a kind that we do not know has none.
     package var text: String {
         guard case .string(let text)? = fields["text"] else { return Self.placeholder }

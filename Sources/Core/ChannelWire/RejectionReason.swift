@@ -13,4 +13,9 @@ package struct RejectionReason: Hashable, Sendable, CustomStringConvertible {
     package static let notAccepting = RejectionReason(text: "not_accepting")
 
     package var description: String { text }
+
+    package static func == (left: RejectionReason, right: RejectionReason) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }

@@ -26,7 +26,9 @@ package struct Role: Hashable, Sendable, Comparable, CustomStringConvertible {
     package static func < (left: Role, right: Role) -> Bool {
         let (leftRank, rightRank) = (left.rank, right.rank)
         // Among unknown texts the order means nothing but must agree with ==.
-        return leftRank == rightRank ? left.text < right.text : leftRank < rightRank
+        return leftRank == rightRank ? left.text.precedesInBytes(right.text) : leftRank < rightRank
     }
+    package static func == (left: Role, right: Role) -> Bool { left.text.hasSameBytes(as: right.text) }
+    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
     package var description: String { text }
 }

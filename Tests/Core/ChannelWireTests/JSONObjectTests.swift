@@ -87,4 +87,54 @@ struct JSONObjectTests {
             mine.filled(from: object)
                 == ["a": .string("a"), "b": .bool(true), "c": .string("c"), "d": .bool(true)])
     }
+
+    @Test("a key that only says the same as a known one is another key")
+    func otherBytes() throws {
+        // The Kelvin sign says K.
+        let object = try JSONObject.decode(JSONObjectTests.json(["newMember\u{212a}ey"]))
+        #expect(object["newMemberKey"] == nil)
+        #expect(throws: WireError.self) {
+            _ = try JSONObject.decode(JSONObjectTests.json(["newMember\u{212a}ey", "newMemberKey"]))
+        }
+        let text = JSONValue.string("\u{212a}")
+        #expect(text != .string("K") && text == .string("\u{212a}"))
+        #expect(Set([text, .string("K"), .string("\u{212a}")]).count == 2)
+    }
+}
+
+/// Texts that say the same in other bytes take long to be told apart, the longer the more so.
+@Suite("Combining marks without end")
+struct CombiningMarksTests {
+    static let marks = String(repeating: "\u{301}\u{323}", count: 3400)
+    static let half = String(repeating: "\u{301}\u{323}", count: 1700)
+    static let otherHalf = String(repeating: "\u{323}\u{301}", count: 1699)
+    static let hostile: [String] = [
+        #"{"event":"x.\#(marks)","params":{}}"#,
+        #"{"event":"x.grp.del","params":{},"a\#(marks)":1}"#,
+        #"{"event":"x.grp.del","params":{"a\#(half)":1,"a\#(otherHalf)":1}}"#,
+        #"{"event":"x.msg.new","params":{"content":{"type":"te\#(marks)","text":""}}}"#,
+        #"{"event":"x.msg.react","params":{"msgId":"AQ==","add":true,"reaction":{"type":"em\#(marks)"}}}"#,
+        #"{"event":"x.grp.mem.role","params":{"memberId":"AQIDBA==","role":"ad\#(marks)"}}"#,
+        #"{"event":"x.grp.prefs","params":{"groupPreferences":{"history":{"enable":"o\#(marks)"}}}}"#,
+    ]
+
+    @Test("cost a stranger's event no more than as much plain text", arguments: hostile.indices)
+    func cost(index: Int) throws {
+        let bytes = Array(Self.hostile[index].utf8)
+        #expect(bytes.count <= Limits.encodedMessageMax)
+        let text = String(repeating: "a", count: bytes.count - 40)
+        let plain = Array(#"{"event":"x.grp.del","params":{},"a":"\#(text)"}"#.utf8)
+        func read(_ bytes: [UInt8]) throws -> Duration {
+            try (0..<5).map { _ in
+                try ContinuousClock().measure {
+                    let event = try Event.decode(json: bytes)
+                    #expect(event.encode().count > 0)
+                    #expect(!event.tag.isPublishable || event.messageID == nil)
+                    if case .memRole(let change) = event.params { #expect(!change.role.isKnown) }
+                    if case .grpPrefs(let wishes) = event.params { #expect(wishes.history?.isOn != true) }
+                }
+            }.min() ?? .zero
+        }
+        #expect(try read(bytes) / 10 < (try read(plain)))
+    }
 }
