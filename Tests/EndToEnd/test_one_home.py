@@ -98,3 +98,26 @@ def test_a_home_that_many_make_at_once_is_one_home(world):
     alice.words = words
     assert len(alice.json("relay", "list")["relays"]) == 12
     assert sorted(f.name for f in home.iterdir() if "new" in f.name) == []
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "log removed"])
+def test_a_home_that_goes_away_under_a_follower_is_told(world, how):
+    relay, alice, bob = world.relay("home"), world.person("alice"), world.person("bob")
+    alice.know(relay)
+    bob("join", alice.create("news", relay)["link"])
+    before = (bob.home / "client.db").read_bytes()
+    following = world.follow(bob, "#news").connected()
+    alice.post("#news", "kept")
+    following.wait_texts("kept")
+    database = bob.home / "client.db"
+    if how == "log removed":
+        (bob.home / "client.db-wal").unlink()
+    else:
+        database.unlink()
+    if how == "replaced":
+        database.write_bytes(before)
+    alice.post("#news", "not kept")
+    following.wait(lambda f: [note for note in f.notes if "was replaced or removed while" in note])
+    # What is not in the home is not shown as if it were.
+    assert following.texts == ["kept"]
+    following.stop()

@@ -12,6 +12,7 @@ package final class ClientStore {
     /// The path of the database file.
     package let path: String
     var vault = SecretVault(key: nil)
+    private var files: HomeFiles
 
     /// Opens the home, making what is missing.
     ///
@@ -39,6 +40,7 @@ package final class ClientStore {
         } catch {
             throw ClientStoreError(error)
         }
+        files = HomeFiles(path)
         do throws(PosixError) {
             if Posix.status(path)?.mode != 0o600 { try Posix.changeMode(path, 0o600) }
         } catch {
@@ -58,12 +60,14 @@ package final class ClientStore {
     /// Runs `body` in one transaction that holds the write lock from its beginning; inside another one it
     /// joins that.
     ///
-    /// Throws: what `body` throws, with everything undone; `busy`, `full`.
+    /// Throws: what `body` throws, with everything undone; `busy`, `full`; `notWritable` where the file was
+    /// replaced or removed meanwhile.
     package func write<T>(_ body: () throws(ClientStoreError) -> T) throws(ClientStoreError) -> T {
         if database.isInTransaction { return try body() }
         try sql { () throws(SQLiteError) in try database.begin() }
         let result: T
         do {
+            try files.checkInPlace()
             result = try body()
         } catch {
             database.rollback()
@@ -86,6 +90,7 @@ package final class ClientStore {
 
     @discardableResult
     func run(_ text: String, _ values: [SQLiteValue] = []) throws(ClientStoreError) -> Int {
+        if !database.isInTransaction { try files.checkInPlace() }
         do throws(SQLiteError) { return try database.run(text, values) } catch {
             throw ClientStoreError(error)
         }

@@ -5,64 +5,12 @@ import SQLiteKit
 import SodiumCrypto
 import Testing
 
-/// A home that goes away with the test.
-final class TemporaryHome {
-    let path: String
-
-    init() throws {
-        path = try Posix.makeTemporaryDirectory(prefix: "antenna-home-") + "/home"
-    }
-
-    deinit {
-        for name in (try? Posix.list(path)) ?? [] { try? Posix.removeFile(path + "/" + name) }
-        _ = rmdirBothLevels()
-    }
-
-    private func rmdirBothLevels() -> Bool {
-        Posix.removeDirectory(path) && Posix.removeDirectory(Posix.directory(of: path))
-    }
-
-    func open() throws -> ClientStore { try ClientStore(home: path, busyTimeoutMilliseconds: 50) }
-}
-
-func bytes(_ n: UInt8, _ count: Int = 32) -> [UInt8] { [UInt8](repeating: n, count: count) }
-
-extension ClientStore {
-    func makeChannel(_ n: UInt8 = 1, name: String = "news") throws -> StoredChannel {
-        try #require(
-            try insertChannel(
-                channelID: bytes(n), displayName: name, role: "owner", rootSecret: SecretBytes(bytes(n)),
-                memberID: bytes(n, 16), memberName: "alice", memberSecret: SecretBytes(bytes(n)), record: [1],
-                recordVersion: 1, now: 100))
-    }
-
-    func makeRelay(_ channel: StoredChannel, _ n: UInt8, status: OwnerRelay.Status = .active) throws
-        -> StoredChannelRelay
-    {
-        try #require(
-            try insertChannelRelay(
-                channel: channel.id, name: "relay\(n)", memberID: bytes(n, 16), identity: bytes(n),
-                address: "https://127.0.0.1/r#x", relay: OwnerRelay(status: status), now: 100))
-    }
-
-    func makeEvent(_ channel: StoredChannel, _ n: UInt8, tag: String = "x.msg.new", target: [UInt8]? = nil)
-        throws
-        -> Int64
-    {
-        try insertEvent(
-            NewEvent(
-                author: bytes(1, 16), messageID: bytes(n, 16), tag: tag, time: Int64(n),
-                signature: "verified",
-                own: true, digest: bytes(n), target: target, element: [n]), channel: channel.id
-        ).id
-    }
-}
-
 @Suite("The client's home")
 struct HomeTests {
     @Test("a fresh home has mode 0700 and its files 0600")
     func modes() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         try store.setProfileName("alice")
         #expect(Posix.status(home.path)?.mode == 0o700)
@@ -71,9 +19,32 @@ struct HomeTests {
         }
     }
 
+    @Test(
+        "what was replaced or removed while it is open is not written to any more",
+        arguments: ["client.db", "client.db-wal"], [true, false])
+    func replaced(name: String, isRemoved: Bool) throws {
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
+        try store.setProfileName("alice")
+        let path = home.path + "/" + name
+        if isRemoved {
+            try Posix.removeFile(path)
+        } else {
+            try Posix.writeFileAtomically(path, try Posix.readFile(path), mode: 0o600)
+        }
+        let error = ClientStoreError.notWritable(
+            "\(home.path)/client.db was replaced or removed while this program used it")
+        #expect(throws: error) { try store.setProfileName("bob") }
+        #expect(throws: error) { try store.write { () throws(ClientStoreError) in } }
+        #expect(try store.profileName() == "alice")
+        store.close()
+    }
+
     @Test("another program's database is foreign and is left as it is")
     func foreign() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         try Posix.createDirectory(home.path)
         let other = try Database(path: home.path + "/client.db", mode: .create)
         try other.execute("CREATE TABLE theirs (x INTEGER)")
@@ -88,6 +59,7 @@ struct HomeTests {
     @Test("a file that is no database is foreign")
     func noDatabase() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         try Posix.createDirectory(home.path)
         try Posix.writeFileAtomically(home.path + "/client.db", Array(repeating: 65, count: 5000))
         #expect(throws: ClientStoreError.foreign("the file is not a database")) { _ = try home.open() }
@@ -96,6 +68,7 @@ struct HomeTests {
     @Test("a newer version's database is refused")
     func tooNew() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         try home.open().close()
         let database = try Database(path: home.path + "/client.db", mode: .readWrite)
         try database.setUserVersion(99)
@@ -106,6 +79,7 @@ struct HomeTests {
     @Test("a database whose pages are overwritten is corrupt")
     func corrupt() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         _ = try store.makeChannel()
         store.close()
@@ -138,6 +112,7 @@ struct HomeTests {
         ])
     func rowsThatCannotBe(change: String) throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         try store.setProfileName("alice")
         _ = try store.addRelay(
@@ -161,6 +136,7 @@ struct HomeTests {
     @Test("a home below something that is no directory cannot be created")
     func notWritable() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         try Posix.createDirectory(home.path)
         try Posix.writeFileAtomically(home.path + "/file", [])
         #expect {
@@ -173,6 +149,7 @@ struct HomeTests {
     @Test("while another process holds the write lock, a change is refused as busy and undone")
     func busy() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         let other = try Database(path: home.path + "/client.db", mode: .readWrite)
         try other.begin()
@@ -185,6 +162,7 @@ struct HomeTests {
     @Test("what a failed transaction did is undone")
     func undone() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         #expect(throws: ClientStoreError.busy) {
             try store.write { () throws(ClientStoreError) in
@@ -198,6 +176,7 @@ struct HomeTests {
     @Test("the schema is the golden one; UPDATE_GOLDEN=1 writes it")
     func golden() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let dump = try home.open().schemaDump()
         let path = Posix.directory(of: #filePath) + "/../../Golden/client-schema.sql"
         if Posix.environment("UPDATE_GOLDEN") == "1" {
@@ -211,14 +190,18 @@ struct HomeTests {
 struct StoredChannelTests {
     @Test("a second channel of the same name gets the suffix _1, a third _2")
     func suffixes() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let names = try (1...3).map { try store.makeChannel(UInt8($0)).localName }
         #expect(names == ["news", "news_1", "news_2"])
     }
 
     @Test("the same channel is not stored twice")
     func sameChannel() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         _ = try store.makeChannel(1)
         let again = try store.insertChannel(
             channelID: bytes(1), displayName: "other", role: "observer", rootSecret: nil, memberID: [1],
@@ -229,6 +212,7 @@ struct StoredChannelTests {
     @Test("secrets survive a restart")
     func secrets() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let made = try home.open().makeChannel(7)
         let found = try #require(try home.open().channel(id: made.id))
         #expect(found.rootSecret?.copied() == bytes(7))
@@ -237,7 +221,9 @@ struct StoredChannelTests {
 
     @Test("a listed relay cannot be listed again, whatever its status", arguments: OwnerRelay.Status.allCases)
     func listed(status: OwnerRelay.Status) throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         _ = try store.makeRelay(channel, 2, status: status)
         let again = try store.insertChannelRelay(
@@ -249,7 +235,9 @@ struct StoredChannelTests {
 
     @Test("every change of a status is in the history, with its time")
     func history() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let relay = try store.makeRelay(try store.makeChannel(), 2, status: .new)
         _ = try store.changeRelay(relay.id, now: 101) { $0.invitationSent() }
         let changed = try store.changeRelay(relay.id, now: 102) { $0.rejectReceived(reason: "no room") }
@@ -266,6 +254,7 @@ struct StoredChannelTests {
     @Test("two processes that publish records never use one version twice")
     func recordVersions() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let (one, two) = (try home.open(), try home.open())
         let channel = try one.makeChannel()
         var versions: [Int64] = []
@@ -279,7 +268,9 @@ struct StoredChannelTests {
 
     @Test("an older record never replaces a newer one")
     func olderRecord() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         #expect(try store.storeRecord(channel.id, version: 5, bytes: [5]))
         #expect(try !store.storeRecord(channel.id, version: 4, bytes: [4]))
@@ -289,7 +280,9 @@ struct StoredChannelTests {
 
     @Test("a position only rises within an epoch, and follows another epoch anywhere")
     func cursors() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let relay = try store.makeRelay(try store.makeChannel(), 2)
         try store.setCursor(DeliveryCursor(epoch: [1], position: 10), of: relay.id)
         try store.setCursor(DeliveryCursor(epoch: [1], position: 7), of: relay.id)
@@ -300,7 +293,9 @@ struct StoredChannelTests {
 
     @Test("a member's key, once known, stays")
     func memberKey() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         func member(_ key: [UInt8]?) -> StoredMember {
             StoredMember(
@@ -317,7 +312,9 @@ struct StoredChannelTests {
 struct StoredMessageTests {
     @Test("an element is stored once, and the second time answers with the first one's digest")
     func once() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         let id = try store.makeEvent(channel, 3)
         let again = try store.insertEvent(
@@ -330,7 +327,9 @@ struct StoredMessageTests {
 
     @Test("pages go backwards by time and miss nothing where times are equal")
     func pages() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         for n: UInt8 in 1...10 {
             let event = try store.makeEvent(channel, n)
@@ -353,6 +352,7 @@ struct StoredMessageTests {
     @Test("an erased message leaves no bytes, neither of itself nor of its edits")
     func erased() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         let channel = try store.makeChannel()
         let event = try store.makeEvent(channel, 3)
@@ -371,7 +371,9 @@ struct StoredMessageTests {
 
     @Test("an outbox row goes from pending to accepted once, and others wait in order")
     func outbox() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         let relay = try store.makeRelay(channel, 2)
         let events = try (1...3).map { try store.makeEvent(channel, UInt8($0)) }
@@ -399,7 +401,9 @@ struct StoredMessageTests {
 
     @Test("what is erased is a message with its changes, and nothing else")
     func whatIsErased() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         for n: UInt8 in [3, 4] {
             let event = try store.makeEvent(channel, n)
@@ -420,7 +424,9 @@ struct StoredMessageTests {
 
     @Test("the bytes of an erased message wait for the relays that do not have it, and then go")
     func erasedWhilePending() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         let relay = try store.makeRelay(channel, 2)
         let event = try store.makeEvent(channel, 3)
@@ -437,7 +443,9 @@ struct StoredMessageTests {
 
     @Test("the journal is read from a position, and from before the last messages")
     func journal() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         var ids: [Int64] = []
         for kind in ["message", "gap", "message", "message"] {
@@ -450,7 +458,9 @@ struct StoredMessageTests {
 
     @Test("removing a relay takes its copies, position and outbox rows, and leaves the messages")
     func relayRemoved() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         let relay = try store.makeRelay(channel, 2)
         let event = try store.makeEvent(channel, 3)

@@ -19,6 +19,7 @@ struct PassphraseTests {
     @Test("locks the keys on the disk, opens with the right one only, and gives the keys back")
     func locked() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         let made = try store.makeChannel(7)
         #expect(try Self.secrets(home) == [bytes(7), bytes(7)])
@@ -46,6 +47,7 @@ struct PassphraseTests {
     @Test("a sealed key moved to another channel does not open")
     func moved() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         let store = try home.open()
         for n: UInt8 in [7, 8] { _ = try store.makeChannel(n) }
         try store.setPassphrase(Self.right, strength: .interactive)
@@ -58,6 +60,7 @@ struct PassphraseTests {
     @Test("a passphrase given for a home that has keys and no passphrase is refused")
     func notLocked() throws {
         let home = try TemporaryHome()
+        defer { home.remove() }
         _ = try home.open().makeChannel()
         #expect(throws: ClientStoreError.noPassphrase) {
             _ = try ClientStore(home: home.path, passphrase: Self.right)

@@ -5,7 +5,9 @@ import Testing
 struct ResendTests {
     @Test("what a relay may have lost waits for it again: from a place on, the newest, nothing deleted")
     func resent() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         let relay = try store.makeRelay(channel, 2)
         let events = try (1...5).map { try store.makeEvent(channel, UInt8($0)) }
@@ -31,7 +33,9 @@ struct ResendTests {
 
     @Test("so many messages are sent again at most")
     func resentMax() throws {
-        let store = try TemporaryHome().open()
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
         let channel = try store.makeChannel()
         let relay = try store.makeRelay(channel, 2)
         let count = Int(ClientStore.resentMax) + 1
