@@ -57,7 +57,8 @@ final class DiskReader {
 
     private struct LoopMessagePage {
         let segment: LogSegment?
-        let head: Int64
+        /// Nil where the relay does not carry the channel any more.
+        let head: Int64?
     }
 
     private func readPage(_ key: PageKey) -> LoopMessagePage {
@@ -65,7 +66,7 @@ final class DiskReader {
             guard let page = try reader.page(key.channel, after: key.after, maxBytes: DiskReader.pageBytesMax)
             else {
                 return LoopMessagePage(
-                    segment: LogSegment(after: key.after, bytes: [], marks: []), head: key.after)
+                    segment: LogSegment(after: key.after, bytes: [], marks: []), head: nil)
             }
             if let first = page.damaged.first {
                 relay.log.error(

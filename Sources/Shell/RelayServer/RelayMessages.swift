@@ -95,7 +95,7 @@ enum LoopMessage: Sendable {
     case notice(LedgerNotice)
 
     // From the reader
-    case page(LinkReference, LogSegment?, head: Int64)
+    case page(LinkReference, LogSegment?, head: Int64?)
     case history(LinkReference, request: UInt32, LogSegment?)
     case members(LinkReference, request: UInt32, Frame?)
 

@@ -32,13 +32,16 @@ struct DiskReaderTests {
             relay: try RelayLoopTests.shared(RelayIdentity.create(nowSeconds: 1), loops: 1),
             reader: try RelayReader(directory: directory), loops: [loop])
         let questions = try (1...4).map { number in
-            let id = try #require(ChannelID(bytes: [UInt8](repeating: UInt8(1 + number % 2), count: 32)))
+            let digit = number == 4 ? 3 : UInt8(1 + number % 2)
+            let id = try #require(ChannelID(bytes: [UInt8](repeating: digit, count: 32)))
             return ReaderMessage.page(LinkReference(loop: 0, number: UInt64(number)), id, after: 0)
         }
         #expect(!reader.turn(questions))
-        let heads = loop.drain().compactMap { message in
-            if case .page(_, _, let head) = message { head } else { nil }
+        let heads = loop.drain().map { message -> Int64? in
+            guard case .page(_, _, let head) = message else { return -1 }
+            return head
         }
-        #expect(heads == [7, 3, 7, 3])
+        // The last channel is forgotten: that its log is empty does not mean that it was cut.
+        #expect(heads == [7, 3, 7, nil])
     }
 }

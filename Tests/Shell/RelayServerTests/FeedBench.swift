@@ -12,7 +12,7 @@ final class FeedBench {
     let feed: ChannelFeed
     let reader: MemberReader
     let client = Received()
-    private let session: LinkSession
+    let session: LinkSession
     private let link: Link
     private let guardian: LoopTimer
 

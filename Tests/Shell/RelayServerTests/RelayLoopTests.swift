@@ -70,6 +70,17 @@ struct RelayLoopTests {
         #expect(!loop.writable.isUsedUp)
     }
 
+    @Test("who reads a channel that was left and forgotten meanwhile is told that, not of a failure")
+    func forgotten() throws {
+        let bench = try FeedBench(loop, identity)
+        bench.session.stage = .member(bench.reader)
+        bench.append(count: 2)
+        bench.session.pageCame(LogSegment(after: 0, bytes: [], marks: []), head: nil)
+        loop.mailbox.post(.notice(.channelEnded(bench.feed.channel, .channelRejected, nil)))
+        bench.run("the link ends") { bench.client.error != nil }
+        #expect(bench.client.error?.known == .channelRejected)
+    }
+
     @Test("turns become longer the further those are behind who lag, up to those of readers that do not")
     func lag() {
         func time(_ records: Int...) -> ServingTime {
