@@ -19,10 +19,12 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// Ascending by the bytes of the key, none twice, no value null.
     private var fields: [Field]
+    /// No key holds anything but ASCII; false does not mean that one does.
+    private var isASCII: Bool
 
-    package init() { fields = [] }
+    package init() { self.init(distinct: []) }
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
-        fields = []
+        self.init(distinct: [])
         for (key, value) in elements { self[key] = value }
     }
     /// What was read, in any order. Nil: a key stands there twice, also where one of its values is null, and
@@ -31,6 +33,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// `isASCII`: no key holds anything else.
     init?(read: [Field], isASCII: Bool) {
         fields = read
+        self.isASCII = isASCII
         if !Self.isAscending(fields) {
             fields.sort { $0.key.precedesInBytes($1.key) }
             guard Self.isAscending(fields) else { return nil }
@@ -41,8 +44,13 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package init(_ fields: [String: JSONValue]) {
         self.init(distinct: fields.map { Field(key: $0.key, value: $0.value) }.filter { !$0.value.isNull })
     }
-    private init(ascending fields: [Field]) { self.fields = fields }
-    private init(distinct fields: [Field]) { self.fields = fields.sorted { $0.key.precedesInBytes($1.key) } }
+    private init(distinct fields: [Field]) {
+        self.fields = fields.sorted { $0.key.precedesInBytes($1.key) }
+        isASCII = fields.allSatisfy { $0.key.isASCII }
+    }
+
+    package static func == (left: JSONObject, right: JSONObject) -> Bool { left.fields == right.fields }
+    package func hash(into hasher: inout Hasher) { hasher.combine(fields) }
 
     private static func isAscending(_ fields: [Field]) -> Bool {
         for index in fields.indices.dropFirst()
@@ -52,14 +60,18 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         return true
     }
 
-    /// Whether no two keys are spellings of one text, as é in one scalar and in two. Asked of keys that may
-    /// be somebody's name: what is longer has no meaning, and would cost what a stranger wishes.
+    /// Whether no two keys are spellings of one text, as é in one scalar and in two.
     private static func sayDifferentThings(_ fields: [Field]) -> Bool {
         var seen: Set<String> = []
-        for field in fields where field.key.utf8.count <= Limits.displayNameBytesMax {
+        for field in fields {
             guard seen.insert(field.key).inserted else { return false }
         }
         return true
+    }
+
+    /// A text that says the same as one of ASCII is longer, or the same.
+    private func isSame(_ field: String, _ key: String) -> Bool {
+        isASCII ? field.utf8.count == key.utf8.count && field == key : field.hasSameBytes(as: key)
     }
 
     /// Where a key stands, or would.
@@ -83,7 +95,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package subscript(key: String) -> JSONValue? {
         get {
             guard fields.count > Self.lookedThrough else {
-                for field in fields where field.key.hasSameBytes(as: key) { return field.value }
+                for field in fields where isSame(field.key, key) { return field.value }
                 return nil
             }
             let (index, isThere) = place(of: key)
@@ -95,7 +107,9 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
             case (nil, true), (.null?, true): fields.remove(at: index)
             case (nil, false), (.null?, false): break
             case (let value?, true): fields[index].value = value
-            case (let value?, false): fields.insert(Field(key: key, value: value), at: index)
+            case (let value?, false):
+                fields.insert(Field(key: key, value: value), at: index)
+                isASCII = isASCII && key.isASCII
             }
         }
     }
@@ -103,7 +117,9 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package var keys: some Sequence<String> { fields.lazy.map(\.key) }
     /// The fields that are not among `names`: what a later version has added.
     package func without(_ names: [String]) -> JSONObject {
-        JSONObject(ascending: fields.filter { field in !names.contains { field.key.hasSameBytes(as: $0) } })
+        var result = self
+        result.fields.removeAll { field in names.contains { isSame(field.key, $0) } }
+        return result
     }
     /// These fields, with those of `other` where they are missing here.
     package func filled(from other: JSONObject) -> JSONObject {

@@ -54,7 +54,13 @@ struct JSONParser {
             skipSpace()
             guard peek() == UInt8(ascii: "\"") else { throw .malformed("JSON key") }
             let key = try string()
-            if isASCII { isASCII = key.utf8.allSatisfy { $0 < 0x80 } }
+            if !key.isASCII {
+                // It can be a name. What is longer would cost what a stranger wishes.
+                guard key.utf8.count <= Limits.displayNameBytesMax else {
+                    throw .malformed("JSON key too long")
+                }
+                isASCII = false
+            }
             skipSpace()
             guard accept(UInt8(ascii: ":")) else { throw .malformed("JSON key without a value") }
             fields.append(JSONObject.Field(key: key, value: try value(depth: depth + 1)))

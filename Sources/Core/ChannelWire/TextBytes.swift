@@ -4,8 +4,13 @@
 /// time, and takes the Kelvin sign for a K, which no other reader of the same bytes does.
 extension String {
     func hasSameBytes(as other: String) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+        let count = utf8.count
+        guard count == other.utf8.count else { return false }
+        // Of short texts that differ it is quicker to ask what they say.
+        if count <= 24, self != other { return false }
+        return utf8.elementsEqual(other.utf8)
     }
+    var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
     func precedesInBytes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
     func hashBytes(into hasher: inout Hasher) {
         for byte in utf8 { hasher.combine(byte) }
