@@ -28,7 +28,8 @@ package struct InvitationAllowance: Equatable, Sendable {
     package func wait(of source: Source, perDay: Int64, now: Int64) -> Int64 {
         guard perDay > 0, let full = full(source, Self.microseconds(now)) else { return 0 }
         let over = full + Self.day / perDay - Self.microseconds(now) - Self.day
-        return over > 0 ? (over + 999) / 1000 : 0
+        // In whole seconds: who asks again is judged by a clock that has no smaller step.
+        return over > 0 ? (over + 999_999) / 1_000_000 * 1000 : 0
     }
 
     /// One of a source's invitations was taken up.

@@ -185,6 +185,8 @@ package final class ConnectionCounter: Sendable {
     }
 
     package var total: Int { counts.withLock { $0.total } }
+    /// Of how many addresses something is kept: those of connections that are open.
+    package var addressCount: Int { counts.withLock { $0.byAddress.count } }
     package func count(_ peer: SocketAddress) -> Int {
         counts.withLock { $0.byAddress[peer.countingKey, default: 0] }
     }

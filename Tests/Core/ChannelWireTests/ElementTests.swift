@@ -161,6 +161,25 @@ struct ElementTests {
         #expect(try CompressedBody.decode(bytes, decompress: Fixture.crypto.decompress) == [data])
     }
 
+    @Test("a forwarded name has at most 255 bytes, wherever its characters end")
+    func forwardedNameBytes() throws {
+        for bytes in 240...260 {
+            // 15 letters, a character of many bytes, and one more so that a mark of three bytes is added.
+            let name =
+                String(repeating: "a", count: 15) + "e"
+                + String(repeating: "\u{301}", count: (bytes - 16) / 2)
+            for name in [name + "z", name.replacing("a", with: "å", maxReplacements: 1) + "z"] {
+                let element = ForwardElement(
+                    sender: .member(Fixture.owner, name: name), timestamp: 1, inner: Fixture.hiJSON)
+                guard case .member(_, let cut) = try ForwardElement(element.bytes).sender else {
+                    Issue.record("a member's")
+                    return
+                }
+                #expect(cut.utf8.count <= 255)
+            }
+        }
+    }
+
     @Test("a forwarded name of 16 characters stays, a longer one is cut and marked")
     func names() {
         func forwarded(_ name: String) -> ForwardElement.Sender {

@@ -110,6 +110,19 @@ struct LinkTests {
         }
     }
 
+    @Test("a link with 16 hosts is read, with one more it is refused")
+    func hosts() throws {
+        func link(_ count: Int) -> String {
+            "antenna:/c#\(Self.key)?h=" + (1...count).map { "h\($0)" }.joined(separator: ",")
+        }
+        guard case .channel(_, let hosts) = try AntennaLink.parse(link(16)) else {
+            Issue.record("a channel's link")
+            return
+        }
+        #expect(hosts.count == 16)
+        #expect(throws: WireError.tooMany(limit: 16)) { _ = try AntennaLink.parse(link(17)) }
+    }
+
     @Test("a link of 2048 bytes is read, one byte more is refused by its size")
     func limit() throws {
         let link = "https://a.example/r#\(Self.identity)?x="

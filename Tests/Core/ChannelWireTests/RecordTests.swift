@@ -71,6 +71,38 @@ struct RecordTests {
         #expect(verified.content == Fixture.content)
     }
 
+    @Test("a relay's link of 2048 bytes is read in a record, one byte more is refused")
+    func relayLinkLimit() {
+        func record(linkBytes: Int) -> [UInt8] {
+            var relay = ByteWriter()
+            relay.len8(Fixture.relay.bytes)
+            relay.len8(Fixture.relayKey.der)
+            relay.len8(Fixture.identity.der)
+            relay.text16(String(repeating: "a", count: linkBytes))
+            var body = ByteWriter()
+            body.len8(Fixture.rootKey.der)
+            body.int64(1)
+            body.octet(1)
+            Fixture.ownerAuth.encode(into: &body)
+            body.octet(1)
+            body.len16(relay.bytes)
+            body.int64(-1)
+            body.len8([UInt8]())
+            body.int64(0)
+            body.len16(Fixture.profile.encode())
+            var writer = ByteWriter()
+            writer.octet(1)
+            writer.len8(
+                Fixture.sign(Fixture.rootPair)(Array("antenna/1 channel record".utf8) + body.bytes).bytes)
+            writer.len8([UInt8]())
+            writer.raw(body.bytes)
+            return writer.bytes
+        }
+        #expect(problem(record(linkBytes: 2_048)) == nil)
+        #expect(
+            problem(record(linkBytes: 2_049)) == .undecodable(.tooLarge(limit: 2_048, have: 2_049)))
+    }
+
     @Test("another channel's record is refused before its signature is looked at")
     func otherChannel() throws {
         let other = try #require(ChannelID(bytes: [UInt8](repeating: 1, count: 32)))
@@ -88,6 +120,11 @@ struct RecordTests {
         #expect(problem(of: content) == .ownersChain(.notAuthorised))
         content.owners = [Fixture.ownerAuth, Fixture.ownerAuth]
         #expect(problem(of: content) == .ownersChain(.repeated))
+        content.owners = [
+            Fixture.ownerAuth,
+            OwnerAuth(owner: Fixture.owner, key: Fixture.memberKey, sign: Fixture.sign(Fixture.rootPair)),
+        ]
+        #expect(problem(of: content) == .ownersChain(.repeated), "whose key would the id mean?")
         content.owners = [
             Fixture.ownerAuth,
             OwnerAuth(owner: Fixture.member, key: Fixture.ownerKey, sign: Fixture.sign(Fixture.rootPair)),

@@ -84,6 +84,22 @@ struct WordsTests {
         ])
     func badNames(name: String) { #expect(throws: WireError.self) { try DisplayName.validate(name) } }
 
+    @Test("no mark that turns text around and no separator of lines or paragraphs is in a name")
+    func marks() throws {
+        for value in Array(0x2028...0x202e) + Array(0x2066...0x2069) {
+            let mark = String(Character(try #require(Unicode.Scalar(value))))
+            #expect(DisplayName.problem("a\(mark)b") != nil, "\(String(value, radix: 16))")
+        }
+    }
+
+    @Test("base64url whose last bits are not zero is another text for the same bytes, and refused")
+    func canonicalBase64() {
+        for (text, bytes) in [("AQ", [1]), ("AQI", [1, 2]), ("AQID", [1, 2, 3]), ("AQ==", [1])] {
+            #expect(Base64URL.decode(text) == bytes.map { UInt8($0) })
+        }
+        for text in ["AR", "Af", "AR==", "AQJ", "AQL", "AQJ="] { #expect(Base64URL.decode(text) == nil) }
+    }
+
     @Test("every error has its own number, name and sentence")
     func errors() {
         let all = LinkErrorCode.allCases

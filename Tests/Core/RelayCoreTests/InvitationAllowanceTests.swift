@@ -38,6 +38,20 @@ struct InvitationAllowanceTests {
         #expect(fill(&allowance, perDay: 24, now: Self.start + 9 * Self.day) == 24)
     }
 
+    @Test(
+        "a share that is no whole second is not told too short: who comes back to the moment is served",
+        arguments: [7, 500, 999, 3_601])
+    func fractions(perDay: Int64) {
+        var allowance = InvitationAllowance()
+        for _ in 0..<perDay { allowance.spend(Self.one, perDay: perDay, now: Self.start) }
+        let wait = allowance.wait(of: Self.one, perDay: perDay, now: Self.start)
+        #expect(wait > 0)
+        // The relay's clock shows whole seconds, and stood at the beginning of one.
+        let back = Self.start + wait / 1000
+        #expect(allowance.wait(of: Self.one, perDay: perDay, now: back) == 0)
+        #expect(allowance.wait(of: Self.one, perDay: perDay, now: back - 1) == 1000)
+    }
+
     @Test("a flood for days gets the limit at once and the limit again each day")
     func longFlood() {
         var allowance = InvitationAllowance()

@@ -170,6 +170,9 @@ final class RawClient {
         }
     }
 
+    /// Adds what a test has read itself.
+    func took(_ bytes: [UInt8]) { input += bytes }
+
     func send(_ bytes: [UInt8]) {
         #expect(Posix.send(descriptor, bytes) == .done(bytes.count))
     }

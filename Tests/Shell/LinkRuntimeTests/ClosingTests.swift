@@ -34,6 +34,27 @@ import Testing
         #expect(pair.atClient.frames.isEmpty)
     }
 
+    @Test func `a close without an error sends what is unsent before it ends the stream`() throws {
+        let bench = try Bench()
+        let (link, atRelay, wire) = try bench.relayLink()
+        let client = RawClient(wire, bench)
+        try client.handshake()
+        var sent = 0
+        while link.canSendBulk {
+            link.sendBulk(testFrame(1, size: 16_000).encode())
+            sent += 1
+        }
+        link.close(after: true)
+        bench.run {
+            client.read()
+            return client.isEnded
+        }
+        #expect(try client.frames().count == sent)
+        Posix.shutdownWriting(wire)
+        bench.run { atRelay.reason != nil }
+        #expect(atRelay.reason == .local(nil))
+    }
+
     @Test func `a peer that does not take the error is given up after the deadline`() throws {
         let bench = try Bench()
         let (link, atRelay, wire) = try bench.relayLink()

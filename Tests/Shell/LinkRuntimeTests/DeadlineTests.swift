@@ -239,6 +239,40 @@ import Testing
         #expect(recorder.reason == .slowReader)
     }
 
+    @Test func `a reader that has caught up at last is not asked at once whether it lives`() throws {
+        let (link, recorder, client) = try openRaw()
+        client.send(try client.record(testRequest(1).encode()))
+        bench.run { recorder.frames.count == 1 }
+        while link.canSendBulk { link.sendBulk(testFrame(1, size: 4000).encode()) }
+        for _ in 0..<5 {
+            guard case (.done(6000), let bytes) = Posix.receive(client.descriptor, limit: 6000) else {
+                Issue.record("there is something to read")
+                return
+            }
+            client.took(bytes)
+            bench.advance(milliseconds: 28_000)
+            bench.settle()
+        }
+        bench.run {
+            client.read()
+            return link.canSendBulk
+        }
+        bench.advance(milliseconds: 80_000)
+        bench.settle()
+        client.read()
+        let early = try client.frames()
+        #expect(link.isOpen && !early.isEmpty && early.allSatisfy { $0 == testFrame(1, size: 4000) })
+        bench.advance(milliseconds: 11_000)
+        bench.run {
+            client.read()
+            return !client.input.isEmpty
+        }
+        guard case .ping? = try client.frames().first else {
+            Issue.record("a PING is expected")
+            return
+        }
+    }
+
     @Test func `a slow reader that wakes up in time reads why it is cut`() throws {
         let (link, recorder, client) = try openRaw()
         client.send(try client.record(testRequest(1).encode()))
@@ -284,6 +318,24 @@ import Testing
         bench.settle()
         bench.advance(milliseconds: 31_000)
         #expect(recorder.reason == .timedOut(.silence), "the clocks run again")
+    }
+
+    @Test func `a link that reads again gives the peer its time anew, before anything has come`() throws {
+        let (link, recorder, client) = try openRaw()
+        client.send(try client.record(testRequest(1).encode()))
+        bench.run { recorder.frames.count == 1 }
+        let record = try client.record(testRequest(2).encode())
+        client.send(Array(record[..<10]))
+        bench.settle()
+        link.pauseReading()
+        for _ in 0..<20 { bench.advance(milliseconds: 20_000) }
+        link.resumeReading()
+        bench.advance(milliseconds: 25_000)
+        bench.settle()
+        client.read()
+        #expect(link.isOpen && client.input.isEmpty, "neither cut nor asked whether it lives")
+        client.send(Array(record[10...]))
+        bench.run { recorder.frames.count == 2 }
     }
 
     @Test func `a link whose reading is paused still sees its end when it closes`() throws {

@@ -127,6 +127,18 @@ import Testing
         }
     }
 
+    @Test func `a relay's message that is too long for a handshake is not waited for`() throws {
+        let bench = try Bench()
+        for (length, isTooLong) in [(4094, false), (4095, true), (65_535, true)] {
+            let (_, recorder, wire) = try bench.clientLink()
+            let relay = RawClient(wire, bench)
+            let preface = LinkPreface.Relay.chosen(version: LinkPreface.version, suite: .chaChaPoly)
+            relay.send(preface.bytes + [UInt8(length >> 8), UInt8(truncatingIfNeeded: length)])
+            bench.settle()
+            #expect(recorder.reason == (isTooLong ? .handshakeFailed(.malformed) : nil))
+        }
+    }
+
     @Test(arguments: [10, 50, 100, 250])
     func `a changed byte of the relay's message breaks the handshake`(index: Int) throws {
         let bench = try Bench()

@@ -110,6 +110,21 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
+    @Test func `one connection let in between two failures does not end the trouble`() throws {
+        var tries = 0
+        var troubles = 0
+        let listener = try listen(
+            trouble: { _ in troubles += 1 },
+            accept: { raw in
+                tries += 1
+                return tries == 1 || tries == 3
+                    ? .failed(PosixError(errno: PosixErrno.tooManyFiles, call: "accept")) : Posix.accept(raw)
+            })
+        let clients = try [connect(listener), connect(listener)]
+        bench.run { clients.allSatisfy { $0.1.isOpen } }
+        #expect(tries >= 4 && troubles == 1)
+    }
+
     @Test func `a stopped listener accepts nobody and keeps whom it has`() throws {
         let listener = try listen()
         let (link, recorder) = try connect(listener)
@@ -187,5 +202,33 @@ import Testing
         #expect(counter.count(one) == 1)
         #expect(counter.enter(nil))
         #expect(counter.total == 3)
+    }
+    @Test func `who is refused counts nowhere, and of who has gone nothing is kept`() throws {
+        let counter = ConnectionCounter(totalMax: 2, perAddressMax: 2)
+        let peers = try (0..<100).map { try #require(SocketAddress.parse("10.0.1.\($0):1")) }
+        for peer in peers {
+            #expect(counter.enter(peer) && counter.enter(nil))
+            #expect(!counter.enter(peer) && !counter.enter(peers[0]), "two in all")
+            #expect(counter.count(peer) == 1 && counter.total == 2 && counter.addressCount == 1)
+            counter.leave(peer)
+            counter.leave(nil)
+        }
+        #expect(counter.total == 0 && counter.addressCount == 0)
+    }
+
+    @Test func `other limits count from then on, and who is in stays`() throws {
+        let counter = ConnectionCounter(totalMax: 1, perAddressMax: 1)
+        let peer = try #require(SocketAddress.parse("10.0.0.1:1"))
+        #expect(counter.enter(peer))
+        counter.setLimits(totalMax: 5, perAddressMax: 3)
+        #expect(counter.enter(peer) && counter.enter(peer))
+        #expect(!counter.enter(peer), "three from this address")
+        #expect(counter.enter(nil))
+        counter.setLimits(totalMax: 5, perAddressMax: 1)
+        #expect(counter.count(peer) == 3)
+        counter.leave(peer)
+        #expect(!counter.enter(peer), "two are one too many already")
+        counter.setLimits(totalMax: 2, perAddressMax: 9)
+        #expect(!counter.enter(nil) && counter.totalMax == 2)
     }
 }

@@ -232,6 +232,24 @@ import Testing
         Posix.closeRaw(second)
     }
 
+    @Test func `what the proxy began to say about one target is no part of its answer about the next`() throws
+    {
+        let link = try connect(2)
+        let first = try accepted()
+        expect(first, [5, 2, 2, 0])
+        say(first, [5])
+        bench.run("the half of an answer has come") { link.bufferBytes > 0 }
+        Posix.closeRaw(first)
+        let second = try accepted()
+        expect(second, [5, 2, 2, 0])
+        say(second, [5, 0])
+        expect(second, request("r1.example"))
+        say(second, [5, 5])
+        bench.run { recorder.reason != nil }
+        #expect(recorder.reason == .proxyFailed(.refused(5)))
+        Posix.closeRaw(second)
+    }
+
     @Test(
         arguments: [
             ([5, 0xFF], SOCKS5Problem.authenticationNeeded), ([5, 2, 1, 1], .authenticationFailed),
