@@ -18,7 +18,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Ascending by the bytes of the key, none twice, no value null.
-    private var fields: [Field]
+    private(set) var fields: [Field]
     /// No key holds anything but ASCII; false does not mean that one does.
     private var isASCII: Bool
 
@@ -125,8 +125,6 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package func filled(from other: JSONObject) -> JSONObject {
         JSONObject(distinct: fields + other.fields.filter { self[$0.key] == nil })
     }
-    /// As they are written.
-    var inByteOrder: [Field] { fields }
 
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> JSONObject {
         guard case .object(let object) = try JSONValue.decode(bytes) else {

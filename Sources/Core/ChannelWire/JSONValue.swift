@@ -71,7 +71,7 @@ package enum JSONValue: Hashable, Sendable {
         case .object(let object):
             out.append(UInt8(ascii: "{"))
             var first = true
-            for field in object.inByteOrder {
+            for field in object.fields {
                 if !first { out.append(UInt8(ascii: ",")) }
                 first = false
                 Self.write(field.key, to: &out)

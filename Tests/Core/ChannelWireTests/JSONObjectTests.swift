@@ -96,9 +96,27 @@ struct JSONObjectTests {
         #expect(throws: WireError.self) {
             _ = try JSONObject.decode(JSONObjectTests.json(["newMember\u{212a}ey", "newMemberKey"]))
         }
+        let plain = try JSONObject.decode(JSONObjectTests.json(["newMemberKey"]))
+        #expect(plain["newMemberKey"] != nil && plain["newMember\u{212a}ey"] == nil)
+        // As many bytes, the same text.
+        var made: JSONObject = ["a": .bool(true)]
+        made["o\u{301}\u{323}"] = .bool(true)
+        #expect(made["o\u{301}\u{323}"] != nil && made["o\u{323}\u{301}"] == nil)
+        #expect(made.without(["o\u{323}\u{301}"]) == made)
         let text = JSONValue.string("\u{212a}")
         #expect(text != .string("K") && text == .string("\u{212a}"))
         #expect(Set([text, .string("K"), .string("\u{212a}")]).count == 2)
+    }
+}
+
+@Suite("The length of a key")
+struct KeyLengthTests {
+    @Test("is 255 bytes at most where it is not ASCII, and not bounded where it is")
+    func bound() throws {
+        let name = String(repeating: "a", count: 253) + "\u{e9}"
+        _ = try JSONObject.decode(JSONObjectTests.json([name]))
+        _ = try JSONObject.decode(JSONObjectTests.json([String(repeating: "a", count: 5000)]))
+        #expect(throws: WireError.self) { _ = try JSONObject.decode(JSONObjectTests.json(["a" + name])) }
     }
 }
 

@@ -127,6 +127,17 @@ import Testing
         #expect(pair.atRelay.frames.count == 1 && pair.atClient.frames.isEmpty)
     }
 
+    private func expectPing(_ client: RawClient) throws {
+        bench.run {
+            client.read()
+            return !client.input.isEmpty
+        }
+        guard case .ping? = try client.frames().first else {
+            Issue.record("a PING is expected")
+            return
+        }
+    }
+
     @Test func `a silent peer that does not answer is gone after thirty seconds more`() throws {
         let (_, recorder, client) = try openRaw()
         client.send(try client.record(testRequest(1).encode()))
@@ -136,14 +147,7 @@ import Testing
         client.read()
         #expect(client.input.isEmpty)
         bench.advance(milliseconds: 1100)
-        bench.run {
-            client.read()
-            return !client.input.isEmpty
-        }
-        guard case .ping? = try client.frames().first else {
-            Issue.record("a PING is expected")
-            return
-        }
+        try expectPing(client)
         bench.advance(milliseconds: 28_000)
         #expect(recorder.reason == nil)
         bench.advance(milliseconds: 2_500)
@@ -263,14 +267,7 @@ import Testing
         let early = try client.frames()
         #expect(link.isOpen && !early.isEmpty && early.allSatisfy { $0 == testFrame(1, size: 4000) })
         bench.advance(milliseconds: 11_000)
-        bench.run {
-            client.read()
-            return !client.input.isEmpty
-        }
-        guard case .ping? = try client.frames().first else {
-            Issue.record("a PING is expected")
-            return
-        }
+        try expectPing(client)
     }
 
     @Test func `a slow reader that wakes up in time reads why it is cut`() throws {
