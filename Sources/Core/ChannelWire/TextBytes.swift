@@ -4,11 +4,11 @@
 /// time, and takes the Kelvin sign for a K, which no other reader of the same bytes does.
 extension String {
     func hasSameBytes(as other: String) -> Bool {
-        let count = utf8.count
-        guard count == other.utf8.count else { return false }
-        // Of short texts that differ it is quicker to ask what they say.
-        if count <= 24, self != other { return false }
-        return utf8.elementsEqual(other.utf8)
+        guard utf8.count == other.utf8.count else { return false }
+        let mine = utf8Span.span
+        let theirs = other.utf8Span.span
+        for index in mine.indices where mine[index] != theirs[index] { return false }
+        return true
     }
     var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
     func precedesInBytes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
