@@ -19,8 +19,6 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// Ascending by the bytes of the key, none twice, no value null.
     private(set) var fields: [Field]
-    /// No key holds anything but ASCII; false does not mean that one does.
-    private var isASCII: Bool
 
     package init() { self.init(distinct: []) }
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
@@ -33,7 +31,6 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// `isASCII`: no key holds anything else.
     init?(read: [Field], isASCII: Bool) {
         fields = read
-        self.isASCII = isASCII
         if !Self.isAscending(fields) {
             fields.sort { $0.key.precedesInBytes($1.key) }
             guard Self.isAscending(fields) else { return nil }
@@ -46,7 +43,6 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
     private init(distinct fields: [Field]) {
         self.fields = fields.sorted { $0.key.precedesInBytes($1.key) }
-        isASCII = fields.allSatisfy { $0.key.isASCII }
     }
 
     package static func == (left: JSONObject, right: JSONObject) -> Bool { left.fields == right.fields }
@@ -67,11 +63,6 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
             guard seen.insert(field.key).inserted else { return false }
         }
         return true
-    }
-
-    /// A text that says the same as one of ASCII is longer, or the same.
-    private func isSame(_ field: String, _ key: String) -> Bool {
-        isASCII ? field.utf8.count == key.utf8.count && field == key : field.hasSameBytes(as: key)
     }
 
     /// Where a key stands, or would.
@@ -95,7 +86,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package subscript(key: String) -> JSONValue? {
         get {
             guard fields.count > Self.lookedThrough else {
-                for field in fields where isSame(field.key, key) { return field.value }
+                for field in fields where field.key.hasSameBytes(as: key) { return field.value }
                 return nil
             }
             let (index, isThere) = place(of: key)
@@ -107,9 +98,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
             case (nil, true), (.null?, true): fields.remove(at: index)
             case (nil, false), (.null?, false): break
             case (let value?, true): fields[index].value = value
-            case (let value?, false):
-                fields.insert(Field(key: key, value: value), at: index)
-                isASCII = isASCII && key.isASCII
+            case (let value?, false): fields.insert(Field(key: key, value: value), at: index)
             }
         }
     }
@@ -118,7 +107,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// The fields that are not among `names`: what a later version has added.
     package func without(_ names: [String]) -> JSONObject {
         var result = self
-        result.fields.removeAll { field in names.contains { isSame(field.key, $0) } }
+        result.fields.removeAll { field in names.contains { field.key.hasSameBytes(as: $0) } }
         return result
     }
     /// These fields, with those of `other` where they are missing here.
