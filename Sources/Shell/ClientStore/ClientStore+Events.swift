@@ -36,6 +36,18 @@ extension ClientStore {
         }
     }
 
+    /// The digest of what is kept as an author's event; nil where there is none.
+    ///
+    /// Shape: 32 bytes.
+    package func digest(
+        author: [UInt8], messageID: [UInt8], in channel: Int64
+    ) throws(ClientStoreError) -> [UInt8]? {
+        try first(
+            "SELECT digest FROM event WHERE channel = ? AND author = ? AND message_id = ?",
+            [.integer(channel), .blob(author), .blob(messageID)]
+        ) { $0.blob(0) }
+    }
+
     /// Events that change a message and came before it, oldest first.
     package func events(
         targeting messageID: [UInt8], in channel: Int64

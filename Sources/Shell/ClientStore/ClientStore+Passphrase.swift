@@ -37,6 +37,9 @@ extension ClientStore {
     }
 
     /// Sets, changes or (nil) takes away the passphrase; every secret is written anew where that is needed.
+    ///
+    /// What stood there before is overwritten, in the write-ahead log, too, unless another process is reading
+    /// the home just now; then the log goes with the last program that uses it.
     package func setPassphrase(
         _ passphrase: SecretBytes?, strength: PassphraseBox.Strength = .moderate
     ) throws(ClientStoreError) {
@@ -67,6 +70,7 @@ extension ClientStore {
             if let fresh { try run("INSERT INTO home_key (one, box) VALUES (1, ?)", [.blob(fresh.box)]) }
         }
         vault = next
+        wipeLog()
     }
 
     /// Opens the home's key, or protects a home that has no channel yet.

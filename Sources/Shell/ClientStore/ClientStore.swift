@@ -77,6 +77,10 @@ package final class ClientStore {
         return result
     }
 
+    /// Moves the write-ahead log into the database and empties it, so that what was overwritten is nowhere
+    /// any more. While somebody else reads or writes it stays.
+    func wipeLog() { _ = try? database.checkpoint(.truncate) }
+
     /// The schema for the golden file.
     package func schemaDump() throws(ClientStoreError) -> String {
         try sql { () throws(SQLiteError) in try database.schemaDump() }
@@ -177,6 +181,8 @@ package final class ClientStore {
                 try database.setPragma("journal_mode", to: "wal")
             }
             try database.setPragma("synchronous", to: "full")
+            // Keys and texts that are taken away are overwritten.
+            try database.setPragma("secure_delete", to: "ON")
         } catch {
             throw ClientStoreError(error)
         }

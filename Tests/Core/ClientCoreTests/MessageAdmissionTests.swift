@@ -43,7 +43,8 @@ struct MessageAdmissionTests {
     static func judge(
         _ params: EventParams, by author: MemberID?, signed: Bool, keyOf signer: MemberID? = nil,
         in bound: ChannelID = channel, hasID: Bool = true, channelSigns: Bool = true,
-        onlyOwnersPost: Bool = false, knowsObserver: Bool = false, change: (([UInt8]) -> [UInt8])? = nil
+        onlyOwnersPost: Bool = false, knowsObserver: Bool = false,
+        roles: [MemberID: MessageAdmission.KnownMember] = [:], change: (([UInt8]) -> [UInt8])? = nil
     ) -> MessageAdmission.Verdict {
         let json = Event(messageID: hasID ? messageID : nil, params: params).encode()
         var inner = json
@@ -57,7 +58,9 @@ struct MessageAdmissionTests {
         return admission(signs: channelSigns, onlyOwnersPost: onlyOwnersPost).judge(
             ForwardElement(sender: sender, timestamp: 5, inner: inner),
             member: {
-                $0 == observer ? .init(role: .observer, key: knowsObserver ? key(observer) : nil) : nil
+                roles[$0]
+                    ?? ($0 == observer
+                        ? .init(role: .observer, key: knowsObserver ? key(observer) : nil) : nil)
             }, verify: Toy.verify)
     }
 
@@ -230,6 +233,38 @@ struct MessageAdmissionTests {
         #expect(text(Self.post, signs: false) == "not-permitted")
         #expect(text(.grpDel, signs: false) == "signature-required")
         #expect(text(Self.asGroup, signs: true) == "signature-required")
+    }
+
+    @Test("the channel signs nothing: what has a signature and no name is refused, whoever made it")
+    func signedChannel() {
+        for signs in [true, false] {
+            let verdict = Self.judge(Self.asGroup, by: nil, signed: false, channelSigns: signs) { json in
+                Signing.element(json: json, channel: Self.channel, member: Self.owner) {
+                    Toy.sign($0, Toy.key(1))
+                }
+            }
+            #expect(Self.text(verdict) == "not-permitted")
+        }
+    }
+
+    @Test("that somebody is a moderator is a relay's word: it takes away only what a known key signs")
+    func moderators() {
+        func text(_ params: EventParams, key: PublicKey?, signed: Bool) -> String {
+            Self.text(
+                Self.judge(
+                    params, by: Self.stranger, signed: signed, channelSigns: false,
+                    roles: [Self.stranger: .init(role: .moderator, key: key)]))
+        }
+        let other = EventParams.msgDel(MessageDeletion(messageID: Self.messageID, memberID: Self.observer))
+        #expect(text(other, key: nil, signed: false) == "not-permitted")
+        #expect(text(other, key: nil, signed: true) == "not-permitted")
+        #expect(text(other, key: Self.key(Self.stranger), signed: true) == "verified")
+        #expect(text(Self.removal, key: nil, signed: true) == "signature-required")
+        #expect(text(Self.removal, key: Self.key(Self.stranger), signed: true) == "verified")
+        for member in [Self.owner, Self.relay, Self.stranger] {
+            let removal = EventParams.memDel(MemberDeletion(memberID: member))
+            #expect(text(removal, key: Self.key(Self.stranger), signed: true) == "not-permitted")
+        }
     }
 
     @Test(

@@ -113,6 +113,15 @@ struct OwnerRelayTests {
         #expect(relay.acceptReceived(matches: true) == .sendRoster(.unchanged))
     }
 
+    @Test(
+        "one that carries the channel gets nothing more for an acceptance with another relay's link",
+        arguments: [Status.accepted, .acknowledgedRoster, .active])
+    func laterMismatch(status: Status) {
+        var relay = OwnerRelay(status: status)
+        #expect(relay.acceptReceived(matches: false) == .mismatch)
+        #expect(relay == OwnerRelay(status: status))
+    }
+
     @Test("an acknowledgement of another roster version is ignored")
     func otherRosterVersion() {
         var relay = OwnerRelay(status: .accepted)
@@ -173,6 +182,17 @@ struct RelayRosterTests {
         var roster = RelayRoster()
         for n in 1...16 { #expect(roster.add(memberID: [UInt8(n)], identity: Self.key(UInt8(n))) == .added) }
         #expect(roster.add(memberID: [17], identity: Self.key(17)) == .full)
+    }
+
+    @Test("relays that are out take nobody's place", arguments: [OwnerRelay.Status.inactive, .rejected])
+    func outOfTheWay(status: OwnerRelay.Status) {
+        var roster = RelayRoster(
+            rows: (1...16).map {
+                .init(
+                    memberID: [$0], identity: Self.key($0), relay: .init(status: $0 == 1 ? status : .active))
+            })
+        #expect(roster.add(memberID: [17], identity: Self.key(17)) == .added)
+        #expect(roster.add(memberID: [18], identity: Self.key(18)) == .full)
     }
 
     @Test("the record lists the publishable relays in the order in which they were added")

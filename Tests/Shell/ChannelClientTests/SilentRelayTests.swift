@@ -1,5 +1,6 @@
 import ChannelClient
 import ChannelWire
+import PosixKit
 import PuppetRelay
 import Synchronization
 import Testing
@@ -96,4 +97,60 @@ struct SilentRelayTests {
         let error = await #expect(throws: ChannelClientError.self) { _ = try await task.value }
         #expect(error?.code == .cancelled)
     }
+
+    @Test(
+        "a relay that refuses a question keeps nobody from the answer of another",
+        arguments: [true, false])
+    func refusedQuestion(isOfMembers: Bool) async throws {
+        let (isAsked, isOver) = (Signal(), Signal())
+        let refusing = try PuppetRelay(rawLie: { frame, honest in
+            switch frame {
+            case .membersGet(let request, _, _), .historyGet(let request, _, _, _):
+                // Both are asked before this one answers; then it hangs up.
+                isAsked.wait()
+                return [.frame(.error(LinkError(.internal, request: request))), .hangUp]
+            // Who comes back has read the refusal.
+            case .control, .attach: if isAsked.isGiven { isOver.give() }
+            default: break
+            }
+            return honest.map { .frame($0) }
+        })
+        let answering = try PuppetRelay { frame, honest in
+            switch frame {
+            case .membersGet, .historyGet:
+                isAsked.give()
+                isOver.wait()
+            default: break
+            }
+            return honest
+        }
+        let alice = try await Person("alice", background: .always)
+        for (name, relay) in [("refusing", refusing), ("answering", answering)] {
+            try await alice.client.addRelay(name: name, address: relay.address)
+        }
+        _ = try await alice.client.createChannel(
+            name: "news", relays: ["refusing", "answering"], signMessages: false, timeout: .seconds(20))
+        if isOfMembers {
+            #expect(try await alice.client.members(of: "news", timeout: .seconds(20)).members.isEmpty)
+        } else {
+            #expect(try await alice.client.history(of: "news", timeout: .seconds(20)).isEmpty)
+        }
+        #expect(isOver.isGiven)
+    }
+}
+
+/// Something that one thread waits for and others give.
+final class Signal: Sendable {
+    private let flag = Mutex(false)
+    private let given = Mailbox<Void>()
+
+    var isGiven: Bool { flag.withLock { $0 } }
+
+    func give() {
+        flag.withLock { $0 = true }
+        given.post(())
+    }
+
+    /// At most ten seconds.
+    func wait() { if !isGiven { _ = given.waitDrain(timeoutMilliseconds: 10_000) } }
 }

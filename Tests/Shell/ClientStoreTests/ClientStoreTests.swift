@@ -1,5 +1,5 @@
 import ClientCore
-import ClientStore
+@testable import ClientStore
 import PosixKit
 import SQLiteKit
 import SodiumCrypto
@@ -17,6 +17,29 @@ struct HomeTests {
         for name in try Posix.list(home.path) {
             #expect(Posix.status(home.path + "/" + name)?.mode == 0o600, "\(name)")
         }
+    }
+
+    @Test("a home whose database others may read is closed to them when it is opened")
+    func tooOpen() throws {
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        try home.open().close()
+        try Posix.changeMode(home.path + "/client.db", 0o644)
+        try home.open().setProfileName("alice")
+        for name in try Posix.list(home.path) {
+            #expect(Posix.status(home.path + "/" + name)?.mode == 0o600, "\(name)")
+        }
+    }
+
+    @Test("what is stored is on the disk before it is answered, and what is taken away is overwritten")
+    func settings() throws {
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
+        #expect(try store.database.pragma("journal_mode") == "wal")
+        // 2: FULL, a sync of the log at each commit.
+        #expect(try store.database.pragma("synchronous") == "2")
+        #expect(try store.database.pragma("secure_delete") == "1")
     }
 
     @Test(
@@ -209,6 +232,64 @@ struct StoredChannelTests {
         #expect(again == nil)
     }
 
+    @Test("only a membership that has ended begins again, and never an owner's: no key is written over")
+    func beginsAgain() throws {
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
+        let owned = try store.makeChannel(1)
+        let read = try #require(
+            try store.insertChannel(
+                channelID: bytes(2), displayName: "olds", role: "observer", rootSecret: nil, memberID: [2],
+                memberName: "bob", memberSecret: SecretBytes(bytes(2)), record: [], recordVersion: 0, now: 1))
+        _ = try store.makeRelay(read, 5)
+        func again(_ channel: StoredChannel) throws -> StoredChannel? {
+            try store.insertChannel(
+                again: channel.id, channelID: channel.channelID, displayName: "x", role: "observer",
+                rootSecret: nil, memberID: [9], memberName: "bo", memberSecret: SecretBytes(bytes(9)),
+                record: [4], recordVersion: 4, now: 9)
+        }
+        #expect(try again(owned) == nil && again(read) == nil)
+        try store.setChannelState(owned.id, .left)
+        #expect(try again(owned) == nil)
+        #expect(try store.channel(id: owned.id)?.memberSecret.copied() == bytes(1))
+        #expect(try store.channel(id: read.id)?.memberSecret.copied() == bytes(2))
+        try store.setChannelState(read.id, .removed)
+        let found = try #require(try again(read))
+        #expect(found.id == read.id && found.localName == "olds" && found.state == .current)
+        #expect(found.memberSecret.copied() == bytes(9) && found.memberID == [9] && found.recordVersion == 4)
+        #expect(try store.channelRelays(of: read.id).isEmpty)
+    }
+
+    @Test("after the last number there is no next record")
+    func lastVersion() throws {
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
+        let channel = try store.makeChannel()
+        #expect(try store.storeRecord(channel.id, version: .max - 1, bytes: [5]))
+        #expect(try store.nextRecord(channel.id) { _, _, _ in [6] }?.version == .max)
+        #expect(try store.nextRecord(channel.id) { _, _, _ in [7] } == nil)
+        #expect(try store.channel(id: channel.id)?.record == [6])
+    }
+
+    @Test("what a relay is known to have never gets less, and a status has its time from the first moment")
+    func relayFacts() throws {
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
+        let relay = try store.makeRelay(try store.makeChannel(), 2, status: .active)
+        for (version, kept) in [(4, 4), (3, 4), (9, 9)] as [(Int64, Int64)] {
+            try store.setRelayStoredVersion(relay.id, version)
+            #expect(try store.channelRelay(relay.id)?.storedVersion == kept)
+        }
+        _ = try store.changeRelay(relay.id, now: 200) { $0.leaveReceived() }
+        // The member's status changes, the relay's does not.
+        _ = try store.changeRelay(relay.id, now: 300) { $0.removedByOwner() }
+        let row = try #require(try store.channelRelay(relay.id))
+        #expect(row.relay.status == .inactive && row.relay.memberStatus == .removed && row.since == 200)
+    }
+
     @Test("secrets survive a restart")
     func secrets() throws {
         let home = try TemporaryHome()
@@ -305,171 +386,14 @@ struct StoredChannelTests {
         try store.upsertMember(member(bytes(1)), of: channel.id)
         try store.upsertMember(member(bytes(2)), of: channel.id)
         #expect(try store.member([5], of: channel.id)?.publicKey == bytes(1))
-    }
-}
-
-@Suite("Messages and the outbox in the store")
-struct StoredMessageTests {
-    @Test("an element is stored once, and the second time answers with the first one's digest")
-    func once() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        let id = try store.makeEvent(channel, 3)
-        let again = try store.insertEvent(
-            NewEvent(
-                author: bytes(1, 16), messageID: bytes(3, 16), tag: "x.msg.new", time: 9,
-                signature: "verified",
-                own: false, digest: bytes(99), target: nil, element: [99]), channel: channel.id)
-        #expect(again == .known(id, digest: bytes(3)))
-    }
-
-    @Test("pages go backwards by time and miss nothing where times are equal")
-    func pages() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        for n: UInt8 in 1...10 {
-            let event = try store.makeEvent(channel, n)
-            try store.insertMessage(
-                event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(n, 16),
-                authorName: "alice",
-                asGroup: false, time: Int64(n / 4), contentType: "text", text: "\(n)", signature: "verified")
+        // Nor does the moment of joining move.
+        for joined in [7, 9, nil] as [Int64?] {
+            try store.upsertMember(
+                StoredMember(
+                    memberID: [5], name: "eve", role: "member", status: "left", publicKey: nil,
+                    joinedAt: joined), of: channel.id)
         }
-        var pages: [[String]] = []
-        var before: StoredMessage?
-        while true {
-            let page = try store.messages(in: channel.id, before: before, limit: 4)
-            guard let first = page.first else { break }
-            pages.append(page.map(\.text))
-            before = first
-        }
-        #expect(pages == [["7", "8", "9", "10"], ["3", "4", "5", "6"], ["1", "2"]])
-    }
-
-    @Test("an erased message leaves no bytes, neither of itself nor of its edits")
-    func erased() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        let event = try store.makeEvent(channel, 3)
-        try store.insertMessage(
-            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16),
-            authorName: "alice",
-            asGroup: false, time: 1, contentType: "text", text: "secret", signature: "verified")
-        _ = try store.makeEvent(channel, 4, tag: "x.msg.update", target: bytes(3, 16))
-        #expect(try store.eraseMessage(event: event))
-        #expect(try !store.eraseMessage(event: event))
-        #expect(try store.message(event: event)?.text == "")
-        #expect(try store.message(event: event)?.deleted == true)
-        #expect(try store.events(targeting: bytes(3, 16), in: channel.id).allSatisfy { $0.element.isEmpty })
-        #expect(try !store.editMessage(event: event, contentType: "text", text: "back"))
-    }
-
-    @Test("an outbox row goes from pending to accepted once, and others wait in order")
-    func outbox() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        let relay = try store.makeRelay(channel, 2)
-        let events = try (1...3).map { try store.makeEvent(channel, UInt8($0)) }
-        for event in events {
-            try store.enqueue(event: event, relay: relay.id, now: 5)
-            try store.enqueue(event: event, relay: relay.id, now: 6)
-        }
-        #expect(try store.pendingRows(relay: relay.id, limit: 10).map(\.event) == events)
-        try store.changeOutbox(event: events[0], relay: relay.id) {
-            $0.sent()
-            $0.acknowledged(sequence: 40)
-        }
-        try store.changeOutbox(event: events[1], relay: relay.id) {
-            $0.refused(
-                code: 43, name: "not-permitted", retry: .no, backoffMilliseconds: 0, nowMilliseconds: 0)
-        }
-        #expect(try store.pendingRows(relay: relay.id, limit: 10).map(\.event) == [events[2]])
-        #expect(try store.openOutboxRows().map(\.event) == [events[1], events[2]])
-        #expect(try store.outboxRows(event: events[0]).map(\.entry.state) == [.accepted(sequence: 40)])
-        #expect(try store.isPending(messageID: bytes(3, 16), relay: relay.id))
-        #expect(try !store.isPending(messageID: bytes(1, 16), relay: relay.id))
-        #expect(try store.discardOutbox(event: events[1], pendingToo: false) == 1)
-        #expect(try store.discardOutbox(event: events[2], pendingToo: false) == 0)
-    }
-
-    @Test("what is erased is a message with its changes, and nothing else")
-    func whatIsErased() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        for n: UInt8 in [3, 4] {
-            let event = try store.makeEvent(channel, n)
-            try store.insertMessage(
-                event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(n, 16),
-                authorName: "alice", asGroup: false, time: 3, contentType: "text", text: "\(n)",
-                signature: "verified")
-            _ = try store.makeEvent(channel, n + 10, tag: "x.msg.update", target: bytes(n, 16))
-        }
-        let gone = try #require(try store.messages(id: bytes(3, 16), in: channel.id).first)
-        #expect(try store.eraseMessage(event: gone.event))
-        func isErased(_ n: UInt8) throws -> Bool {
-            try store.isErased(author: bytes(1, 16), messageID: bytes(n, 16), in: channel.id)
-        }
-        #expect(try isErased(3) && isErased(13))
-        #expect(try !isErased(4) && !isErased(14) && !isErased(99))
-    }
-
-    @Test("the bytes of an erased message wait for the relays that do not have it, and then go")
-    func erasedWhilePending() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        let relay = try store.makeRelay(channel, 2)
-        let event = try store.makeEvent(channel, 3)
-        try store.insertMessage(
-            event: event, channel: channel.id, author: bytes(1, 16), messageID: bytes(3, 16),
-            authorName: "alice",
-            asGroup: false, time: 1, contentType: "text", text: "secret", signature: "verified")
-        try store.enqueue(event: event, relay: relay.id, now: 5)
-        #expect(try store.eraseMessage(event: event))
-        #expect(try store.pendingRows(relay: relay.id, limit: 1).first?.element == [3])
-        try store.changeOutbox(event: event, relay: relay.id) { $0.acknowledged(sequence: 1) }
-        #expect(try store.outboxRows(event: event).first?.element == [])
-    }
-
-    @Test("the journal is read from a position, and from before the last messages")
-    func journal() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        var ids: [Int64] = []
-        for kind in ["message", "gap", "message", "message"] {
-            ids.append(try store.appendJournal(channel: channel.id, kind: kind, now: 1))
-        }
-        #expect(try store.journal(of: channel.id, after: ids[1], limit: 10).map(\.id) == [ids[2], ids[3]])
-        #expect(try store.journalPosition(of: channel.id, beforeLastMessages: 2) == ids[2] - 1)
-        #expect(try store.lastJournalID(of: channel.id) == ids[3])
-    }
-
-    @Test("removing a relay takes its copies, position and outbox rows, and leaves the messages")
-    func relayRemoved() throws {
-        let home = try TemporaryHome()
-        defer { home.remove() }
-        let store = try home.open()
-        let channel = try store.makeChannel()
-        let relay = try store.makeRelay(channel, 2)
-        let event = try store.makeEvent(channel, 3)
-        #expect(try store.insertCopy(event: event, relay: relay.id, digest: [1], sequence: 4, now: 1))
-        #expect(try !store.insertCopy(event: event, relay: relay.id, digest: [2], sequence: 4, now: 1))
-        try store.enqueue(event: event, relay: relay.id, now: 1)
-        try store.deleteChannelRelay(relay.id)
-        #expect(try store.copies(of: event).isEmpty)
-        #expect(try store.openOutboxRows().isEmpty)
-        #expect(try store.makeEvent(channel, 3) == event)
+        let found = try #require(try store.member([5], of: channel.id))
+        #expect(found.joinedAt == 7 && found.status == "left")
     }
 }

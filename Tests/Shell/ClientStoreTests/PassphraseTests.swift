@@ -1,4 +1,5 @@
 import ClientStore
+import PosixKit
 import SQLiteKit
 import SodiumCrypto
 import Testing
@@ -65,5 +66,25 @@ struct PassphraseTests {
         #expect(throws: ClientStoreError.noPassphrase) {
             _ = try ClientStore(home: home.path, passphrase: Self.right)
         }
+    }
+
+    @Test("leaves no key as it was in any file of the home")
+    func nothingLeft() throws {
+        let home = try TemporaryHome()
+        defer { home.remove() }
+        let store = try home.open()
+        let secret = Sodium.random(32)
+        _ = try store.insertChannel(
+            channelID: bytes(7), displayName: "news", role: "owner", rootSecret: SecretBytes(secret),
+            memberID: bytes(7, 16), memberName: "alice", memberSecret: SecretBytes(secret), record: [1],
+            recordVersion: 1, now: 100)
+        func holders() throws -> [String] {
+            try Posix.list(home.path).filter {
+                try Posix.readFile(home.path + "/" + $0).firstRange(of: secret) != nil
+            }
+        }
+        #expect(try !holders().isEmpty)
+        try store.setPassphrase(Self.right, strength: .interactive)
+        #expect(try holders().isEmpty)
     }
 }

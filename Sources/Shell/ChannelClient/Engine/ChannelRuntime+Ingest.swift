@@ -135,7 +135,7 @@ extension ChannelRuntime {
         effects: inout [Effect]
     ) throws(ClientStoreError) {
         let digest = Sodium.sha256(admitted.element)
-        let author = admitted.author?.bytes ?? []
+        let author = try author(of: admitted, digest: digest)
         let inserted = try engine.store.insertEvent(
             NewEvent(
                 author: author, messageID: admitted.messageID.bytes, tag: admitted.event.tag.rawValue,
@@ -168,17 +168,31 @@ extension ChannelRuntime {
         case .new(let event):
             try apply(admitted, event: event, sequence: sequence, isHistory: isHistory, effects: &effects)
         case .known(let event, let known):
-            if known != digest, isFirstCopy, admitted.author == me {
+            if known != digest, isFirstCopy, author == me.bytes {
                 effects.append(
                     .disagreement(
                         .altered, admitted.messageID,
                         "The relay delivers other bytes than were published here."))
             }
-            if admitted.author == me, try engine.store.message(event: event)?.own == true {
+            if author == me.bytes, try engine.store.message(event: event)?.own == true {
                 // The relay's time counts, as it does for everybody else.
                 try engine.store.setMessageTime(event: event, admitted.time)
             }
         }
+    }
+
+    /// Under whom an event is kept; empty for the channel.
+    ///
+    /// What was written here as the channel comes back without a name, and is the same message. Of a sole
+    /// owner it is so whatever the bytes: nobody else writes as the channel.
+    private func author(of admitted: MessageAdmission.Admitted, digest: [UInt8])
+        throws(ClientStoreError) -> [UInt8]
+    {
+        if let author = admitted.author { return author.bytes }
+        guard isOwner,
+            let own = try engine.store.digest(author: me.bytes, messageID: admitted.messageID.bytes, in: id)
+        else { return [] }
+        return own == digest || record.content.owners.count == 1 ? me.bytes : []
     }
 
     // MARK: What an event does
@@ -195,7 +209,7 @@ extension ChannelRuntime {
                 authorName: try authorName(admitted), asGroup: container.asGroup || author == nil,
                 time: admitted.time, contentType: container.content.type, text: container.content.text,
                 signature: admitted.signature.rawValue, historySequence: isHistory ? sequence : nil)
-            try applyEarlierChanges(to: admitted.messageID, author: author, event: event)
+            try applyEarlierChanges(to: admitted.messageID, event: event)
             guard !isHistory else { return }
             try journal("message", event)
             effects.append(.received(event))
@@ -246,23 +260,26 @@ extension ChannelRuntime {
     }
 
     /// An edit or deletion may have come from another relay before the message itself.
-    private func applyEarlierChanges(to messageID: MessageID, author: MemberID?, event: Int64)
-        throws(ClientStoreError)
-    {
+    private func applyEarlierChanges(to messageID: MessageID, event: Int64) throws(ClientStoreError) {
         for change in try engine.store.events(targeting: messageID.bytes, in: id) {
             guard let element = try? Element.decode(change.element), let json = element.json,
-                let params = try? Event.decode(json: json).params
+                let params = try? Event.decode(json: json).params,
+                try target(messageID, author: changed(by: change.author, params))?.event == event
             else { continue }
             switch params {
-            case .msgUpdate(let update) where change.author == author?.bytes ?? []:
+            case .msgUpdate(let update):
                 _ = try engine.store.editMessage(
                     event: event, contentType: update.content.type, text: update.content.text)
-            case .msgDel(let deletion)
-            where (deletion.memberID?.bytes ?? change.author) == author?.bytes ?? []:
-                _ = try engine.store.eraseMessage(event: event)
+            case .msgDel: _ = try engine.store.eraseMessage(event: event)
             default: continue
             }
         }
+    }
+
+    /// Whose message a change by `author` (empty: the channel) is about.
+    private func changed(by author: [UInt8], _ params: EventParams) -> MemberID? {
+        if case .msgDel(let deletion) = params, let other = deletion.memberID { return other }
+        return MemberID(bytes: author)
     }
 
     /// The message that an event of `author` changes: that author's own, or (by an owner) the channel's.
@@ -270,8 +287,15 @@ extension ChannelRuntime {
     {
         let found = try engine.store.messages(id: messageID.bytes, in: id)
         if let own = found.first(where: { $0.author == author?.bytes ?? [] }) { return own }
-        guard let author, record.ownerKey(author) != nil else { return nil }
-        return found.first { $0.author.isEmpty }
+        guard author.map({ record.ownerKey($0) != nil }) ?? true else { return nil }
+        return found.first(where: isByChannel)
+    }
+
+    /// Nobody is named as its author; what is written here without a signature is kept under one's own name.
+    private func isByChannel(_ message: StoredMessage) -> Bool {
+        message.author.isEmpty
+            || message.own && message.asGroup
+                && message.signature == MessageAdmission.SignatureStatus.unsigned.rawValue
     }
 
     private func authorName(_ admitted: MessageAdmission.Admitted) throws(ClientStoreError) -> String {

@@ -285,15 +285,13 @@ extension ChannelRuntime {
                 text: container.content.text, signature: signature.rawValue)
             try journal("message", event)
         case .msgUpdate(let update):
-            for message in try engine.store.messages(id: update.messageID.bytes, in: id)
-            where message.author == me.bytes {
+            for message in try messages(changedBy: params) {
                 _ = try engine.store.editMessage(
                     event: message.event, contentType: update.content.type, text: update.content.text)
                 try journal("edited", message.event)
             }
-        case .msgDel(let deletion):
-            for message in try engine.store.messages(id: deletion.messageID.bytes, in: id)
-            where message.author == (deletion.memberID ?? me).bytes {
+        case .msgDel:
+            for message in try messages(changedBy: params) {
                 _ = try engine.store.eraseMessage(event: message.event)
                 try journal("deleted", message.event)
             }
@@ -301,14 +299,26 @@ extension ChannelRuntime {
         }
     }
 
-    func tellOwn(_ params: EventParams, event: Int64) {
-        let target = params.target.flatMap { target in
-            (engine.background { try engine.store.messages(id: target.bytes, in: id) } ?? []).first?.event
+    /// The messages that an own event changes: of all with the id those of whom it is about.
+    private func messages(changedBy params: EventParams) throws(ClientStoreError) -> [StoredMessage] {
+        guard let target = params.target else { return [] }
+        var author = me
+        var isChannelsToo = isOwner
+        if case .msgDel(let deletion) = params, let other = deletion.memberID {
+            author = other
+            isChannelsToo = false
         }
+        return try engine.store.messages(id: target.bytes, in: id).filter {
+            $0.author == author.bytes || (isChannelsToo && $0.author.isEmpty)
+        }
+    }
+
+    func tellOwn(_ params: EventParams, event: Int64) {
+        let changed = (engine.background { try messages(changedBy: params) } ?? []).map(\.event)
         switch params {
         case .msgNew: tellMessage(event) { .messageReceived($0) }
-        case .msgUpdate: if let target { tellMessage(target) { .messageUpdated($0) } }
-        case .msgDel: if let target { tellMessage(target) { .messageDeleted($0) } }
+        case .msgUpdate: for event in changed { tellMessage(event) { .messageUpdated($0) } }
+        case .msgDel: for event in changed { tellMessage(event) { .messageDeleted($0) } }
         default: break
         }
         engine.pumpFollowers(of: id)

@@ -71,17 +71,16 @@ final class MembersQuestion {
     private let runtime: ChannelRuntime
     private let after: MemberID?
     private let limit: Int
-    private var sessions: [(session: RelaySession, failures: Int, isAsked: Bool)]
+    private var sessions: [(session: RelaySession, failures: Int, isAsked: Bool, hasRefused: Bool)]
     private var demands: [RelaySession.Demand] = []
     private var answer: Frame.MembersPage?
-    private var failed = 0
     private var failure: ConnectionFailure?
 
     init(runtime: ChannelRuntime, sessions: [RelaySession], after: MemberID?, limit: Int) {
         self.runtime = runtime
         self.after = after
         self.limit = limit
-        self.sessions = sessions.map { ($0, $0.control.failureCount, false) }
+        self.sessions = sessions.map { ($0, $0.control.failureCount, false, false) }
         demands = sessions.map { $0.demandControl() }
     }
 
@@ -98,7 +97,7 @@ final class MembersQuestion {
                 switch result {
                 case .success(let page): if self?.answer == nil { self?.answer = page }
                 case .failure(let failure):
-                    self?.failed += 1
+                    self?.sessions[index].hasRefused = true
                     self?.failure = failure
                 }
                 engine?.changed()
@@ -106,7 +105,7 @@ final class MembersQuestion {
         }
         if let answer { return .success(page(answer)) }
         let isOver = sessions.allSatisfy {
-            $0.isAsked ? failed > 0 : $0.session.control.failureCount > $0.failures
+            $0.isAsked ? $0.hasRefused : $0.session.control.failureCount > $0.failures
         }
         guard expired || isOver else { return nil }
         let reason =
@@ -133,17 +132,16 @@ final class HistoryQuestion {
     private let runtime: ChannelRuntime
     private let before: StoredMessage?
     private let limit: Int
-    private var sessions: [(session: RelaySession, failures: Int, isAsked: Bool)]
+    private var sessions: [(session: RelaySession, failures: Int, isAsked: Bool, hasRefused: Bool)]
     private var demands: [RelaySession.Demand] = []
     private var isAnswered = false
-    private var failed = 0
     private var failure: ConnectionFailure?
 
     init(runtime: ChannelRuntime, sessions: [RelaySession], before: StoredMessage?, limit: Int) {
         self.runtime = runtime
         self.before = before
         self.limit = limit
-        self.sessions = sessions.map { ($0, $0.member.failureCount, false) }
+        self.sessions = sessions.map { ($0, $0.member.failureCount, false, false) }
         demands = sessions.map { $0.demandMember() }
     }
 
@@ -161,7 +159,7 @@ final class HistoryQuestion {
                 switch result {
                 case .success: self?.isAnswered = true
                 case .failure(let failure):
-                    self?.failed += 1
+                    self?.sessions[index].hasRefused = true
                     self?.failure = failure
                 }
                 engine?.changed()
@@ -169,7 +167,7 @@ final class HistoryQuestion {
         }
         if isAnswered { return (nil, ()) }
         let isOver = sessions.allSatisfy {
-            $0.isAsked ? failed > 0 : $0.session.member.failureCount > $0.failures
+            $0.isAsked ? $0.hasRefused : $0.session.member.failureCount > $0.failures
         }
         guard expired || isOver else { return nil }
         let reason =
