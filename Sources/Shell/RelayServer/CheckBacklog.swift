@@ -36,10 +36,16 @@ extension Frame {
 
     /// About how much memory it takes while it is held back.
     var heldBytes: Int {
-        switch self {
-        case .direct(let body), .publish(_, let body): body.count + 64
-        case .recordPut(_, let record): record.count + 64
-        default: 64
-        }
+        let carried =
+            switch self {
+            case .direct(let body), .publish(_, let body): body.count
+            case .recordPut(_, let record), .record(_, let record): record.count
+            case .control(let control): control.record.count
+            case .join(_, let element): element.count
+            // No client's: they end the link, but not before it is their turn.
+            case .joined(let batch), .deliver(_, let batch), .history(_, _, let batch): batch.count
+            default: 0
+            }
+        return 64 + carried
     }
 }

@@ -54,7 +54,7 @@ final class FrontDoor {
         keyTimer = loop.loop.timer(afterMilliseconds: keyClock.checkMilliseconds, repeating: true) {
             [unowned self] in self.renewKeyIfDue()
         }
-        if plan.readSettings != nil { watchSignals(loop.loop, lifecycle) }
+        if plan.takesSignals { watchSignals(loop.loop, lifecycle) }
     }
 
     private func take(_ connection: consuming FileDescriptor, _ peer: SocketAddress?, _ loop: RelayLoop) {
@@ -96,9 +96,7 @@ final class FrontDoor {
 
     /// A sign of life for the service manager, while every thread that serves goes round.
     private func giveSign(within milliseconds: Int64) {
-        let pulses = relay.loopPulses + [relay.writerPulse]
-        guard pulses.allSatisfy({ $0.ageMilliseconds <= milliseconds }) else { return }
-        relay.service.alive(serving)
+        if relay.goesRound(within: milliseconds) { relay.service.alive(serving) }
     }
 
     private var serving: String {

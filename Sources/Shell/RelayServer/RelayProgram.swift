@@ -63,7 +63,8 @@ package enum RelayProgram {
             format: settings.text("log", "format").flatMap(Log.Format.init(rawValue:)) ?? .text,
             minimum: settings.text("log", "level").flatMap(Log.Level.init(name:)) ?? .info)
         RelayLedger.prepareProcess()
-        let server = try RelayServer(configuration, log: log, readSettings: source.reader(settings, log))
+        let server = try RelayServer(
+            configuration, log: log, readSettings: source.reader(settings, log), ownsProcess: true)
         if command.has("print-address") { output.text(server.address + "\n") }
         server.waitUntilStopped()
     }

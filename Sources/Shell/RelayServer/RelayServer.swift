@@ -30,20 +30,22 @@ package final class RelayServer: Sendable {
 
     /// Opens the state, starts the threads and listens.
     ///
-    /// With `readSettings` the relay takes the signals of the process: TERM and INT stop it, HUP reads the
-    /// settings anew. `keyClock` is another one than the machine's in tests only.
+    /// `readSettings`: what a reload reads the settings with. With `ownsProcess` the relay is what its
+    /// process is for: it takes the signals (TERM and INT stop it, HUP reads the settings anew), speaks to
+    /// the service manager, and listens where that one does. `keyClock` is another one than the machine's in
+    /// tests only.
     ///
     /// **Throws** what an operator can act on, each with its exit code.
     package init(
         _ configuration: RelayConfiguration, log: Log, readSettings: SettingsReader? = nil,
-        keyClock: KeyClock = KeyClock()
+        ownsProcess: Bool = false, keyClock: KeyClock = KeyClock()
     ) throws(OperatorError) {
         Posix.ignoreSIGPIPE()
         // A relay inside another program leaves that program's service manager alone.
         let service =
-            readSettings == nil
-            ? Supervisor()
-            : Supervisor(environment: { Posix.environment($0) }, processID: Posix.processID)
+            ownsProcess
+            ? Supervisor(environment: { Posix.environment($0) }, processID: Posix.processID)
+            : Supervisor()
         let startup = Mailbox<StartupMessage>()
         let authority = Mailbox<AuthorityMessage>()
         let lifecycle = Mailbox<LifecycleMessage>()
@@ -59,7 +61,7 @@ package final class RelayServer: Sendable {
         do throws(OperatorError) {
             let identity = try RelayServer.useIdentity(known, identityPath, log, keyClock.nowSeconds())
             if known == nil { authority.post(.claim(identity.publicKey)) }
-            let socket = try RelayServer.listen(configuration, mayInherit: readSettings != nil)
+            let socket = try RelayServer.listen(configuration, mayInherit: ownsProcess)
             guard let listening = Posix.localAddress(socket.raw), let key = PublicKey(raw: identity.publicKey)
             else {
                 throw OperatorError(.internalDefect, "the listening socket has no address")
@@ -94,7 +96,7 @@ package final class RelayServer: Sendable {
                     FrontDoorPlan(
                         loops: loops, socket: socket.release(), identity: identity,
                         identityPath: identityPath, keyClock: keyClock,
-                        readSettings: readSettings, startup: startup)))
+                        readSettings: readSettings, takesSignals: ownsProcess, startup: startup)))
             try RelayServer.wait(startup)
         } catch {
             // The process ends; the state is closed cleanly all the same.
@@ -204,7 +206,8 @@ struct FrontDoorPlan: Sendable {
     let identity: RelayIdentity
     let identityPath: String
     let keyClock: KeyClock
-    /// How to read the settings anew; nil leaves all signals alone.
+    /// How to read the settings anew; nil: there are none to read.
     let readSettings: RelayServer.SettingsReader?
+    let takesSignals: Bool
     let startup: Mailbox<StartupMessage>
 }

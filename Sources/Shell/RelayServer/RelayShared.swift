@@ -68,6 +68,11 @@ final class RelayShared: Sendable {
         set { reloading.withLock { $0 = newValue } }
     }
 
+    /// Whether every thread that serves was seen to go round lately.
+    func goesRound(within milliseconds: Int64) -> Bool {
+        (loopPulses + [writerPulse]).allSatisfy { $0.ageMilliseconds <= milliseconds }
+    }
+
     /// The `r` link for owners.
     var address: String { AntennaLink.relayAddress(identity: identityKey, hosts: [endpoint]).text() }
 

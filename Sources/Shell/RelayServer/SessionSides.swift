@@ -39,7 +39,8 @@ final class ControlSide {
                     .invite(
                         LedgerCommand.Invite(
                             channel: channel, linkOwner: owner, invitation: invitation, ownerName: ownerName,
-                            record: record, source: session.invitationSource)), .invite)
+                            record: record, source: session.invitationSource)), .invite,
+                    bytes: element.bytes.count)
             case .success(.roster(let header, let message)): begin(header, message, session)
             case .success(.chunk(let chunk)): add(chunk, session)
             case .success(.ignored): break
@@ -74,7 +75,7 @@ final class ControlSide {
             .applyRoster(
                 LedgerCommand.ApplyRoster(
                     channel: channel, owner: owner, version: header.version, digest: header.fileDigest,
-                    entries: roster?.entries)), .roster)
+                    entries: roster?.entries)), .roster, bytes: roster == nil ? 0 : Int(header.fileSize))
     }
 }
 

@@ -13,17 +13,24 @@ final class FeedBench {
     let reader: MemberReader
     let client = Received()
     let session: LinkSession
-    private let link: Link
+    /// The client's end.
+    let clientLink: Link
     private let guardian: LoopTimer
 
     final class Received: LinkDelegate {
         var sequences: [Int64] = []
+        /// Whatever is no delivery.
+        var others: [Frame] = []
         var error: LinkError?
         var isOpen = false
 
         func linkDidOpen(_ link: Link) { isOpen = true }
         func link(_ link: Link, didReceive frame: Frame) {
-            if case .deliver(let sequence, _) = frame { sequences.append(sequence) }
+            if case .deliver(let sequence, _) = frame {
+                sequences.append(sequence)
+            } else {
+                others.append(frame)
+            }
         }
         func linkIsWritable(_ link: Link) {}
         func linkDidClose(_ link: Link, reason: LinkCloseReason) {
@@ -39,7 +46,7 @@ final class FeedBench {
             FileDescriptor(owning: ours), peer: nil, context: loop.context, settings: .relay(identity.link),
             delegate: session)
         session.adopt(relayLink)
-        link = Link.handshake(
+        clientLink = Link.handshake(
             over: FileDescriptor(owning: theirs), context: loop.context, settings: .client(),
             expectedIdentity: identity.publicKey, delegate: client)
         let channel = try #require(ChannelID(bytes: [UInt8](repeating: 1, count: 32)))

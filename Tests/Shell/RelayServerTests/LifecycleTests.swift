@@ -158,7 +158,11 @@ struct LifecycleTests {
         try channel.serve(relay, net)
         let before = try channel.attachOwner(relay, net)
         let address = relay.server.address
+        let file = Posix.directory(of: relay.socket) + "/relay.identity"
+        let written = try Posix.readFile(file)
         #expect(relay.operate("rotate-key").code == .ok)
+        #expect(try Posix.readFile(file) != written)
+        #expect(Posix.status(file)?.mode == 0o600)
         #expect(try before.publish(1, channel.owner.post(channel.id, "still here")) == [.stored(1)])
         let after = try channel.attachOwner(relay, net)
         #expect(try after.publish(1, channel.owner.post(channel.id, "new here")) == [.stored(2)])
@@ -248,6 +252,35 @@ struct StartingTests {
         #expect(delays.count > 10)
         _ = try writer.ended()
         #expect(writer.frames.contains(.ack(request: 2, results: [.stored(2)])))
+    }
+
+    @Test("opens no link while it says goodbye")
+    func late() throws {
+        let relay = try TestRelay {
+            $0.drainSeconds = 3600
+            $0.logAddresses = true
+        }
+        let net = try TestNet()
+        let reader = try net.connect(relay).opened()
+        // Its loop does not run until the relay drains, so its handshake waits.
+        let laterNet = try TestNet()
+        let later = laterNet.connect(relay)
+        try net.wait("both connections") {
+            relay.lines.text.split(separator: "link.accepted").count == 3
+        }
+        relay.beginStop()
+        guard case .drain = try reader.next() else { throw TestFailure() }
+        #expect(try later.ended() == .draining)
+        #expect(reader.closed == nil)
+        relay.server.stop()
+    }
+
+    @Test("writes the addresses of its clients into the log where that is wanted", arguments: [false, true])
+    func addresses(wanted: Bool) throws {
+        let relay = try TestRelay { $0.logAddresses = wanted }
+        let net = try TestNet()
+        try net.connect(relay).opened()
+        #expect(relay.lines.text.contains("link.accepted") == wanted)
     }
 
     @Test("asked to stop a second time, closes at once")

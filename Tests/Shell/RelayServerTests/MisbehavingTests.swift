@@ -17,14 +17,23 @@ struct MisbehavingTests {
         (.open, .controlled(status: "", recordVersion: 0)),
         (.open, .direct(body: Array(#"{"v":"9-19","event":"x.ok","params":{}}"#.utf8))),
         (.control, .publish(request: 1, body: [0x7B])),
+        (.control, .recordGet(request: 1, channel: TestChannel().id)),
         (.control, .historyGet(request: 1, mode: .fromTime, value: 0, limit: 1)),
         (.joined, .publish(request: 1, body: [0x7B])),
         (.joined, .membersGet(request: 1, after: nil, limit: 1)),
+        (.joined, .attach(otherChannel)),
         (.member, .membersGet(request: 1, after: nil, limit: 1)),
+        (.member, .recordGet(request: 1, channel: TestChannel().id)),
         (.member, .direct(body: [0x7B])),
         (.member, .recordPut(request: 1, record: [])),
         (.member, .deliver(sequence: 1, batch: [])),
     ]
+
+    private static var otherChannel: Frame.Attach {
+        let person = TestPerson()
+        return Frame.Attach(
+            channel: TestChannel().id, member: person.id, signature: sign([], person.pair), start: .live)
+    }
 
     @Test("a frame that its state does not list ends the link with error 1", arguments: foreign)
     func foreignFrame(state: State, frame: Frame) throws {
@@ -126,12 +135,14 @@ struct MisbehavingTests {
             return try client.ended()
         }
         let person = TestPerson()
-        guard case .join(_, var element) = channel.join(person) else { throw TestFailure() }
+        var element = channel.joinElement(person)
         element[element.count - 5] ^= 1
         #expect(
             [.badSignature, .malformedEvent].contains(
                 try answer(.join(channel: channel.id, element: element))))
         #expect(try answer(.join(channel: channel.id, element: [1, 2, 3])) == .malformedEvent)
+        let unsigned = try #require(Element.decode(channel.joinElement(person)).json)
+        #expect(try answer(.join(channel: channel.id, element: unsigned)) == .signatureRequired)
         #expect(try answer(channel.join(person, name: "")) == .joinRefused)
         #expect(try answer(TestChannel().join(person)) == .unknownChannel)
         let (_, known, _) = try channel.subscribe(relay, net)
@@ -139,6 +150,20 @@ struct MisbehavingTests {
         #expect(try answer(channel.join(thief)) == .memberKeyMismatch)
         _ = try channel.subscribe(relay, net)
         #expect(try answer(channel.join(TestPerson())) == .channelFull)
+    }
+
+    @Test("an address that has invited often enough is told when to come back")
+    func invitations() throws {
+        let relay = try TestRelay { $0.invitationsPerAddressMax = 1 }
+        let net = try TestNet()
+        try TestChannel("first").serve(relay, net)
+        let second = TestChannel("second")
+        let client = try net.connect(relay).opened()
+        client.send(try second.control(client, invites: true))
+        client.send(second.invitation())
+        #expect(try client.ended() == .rateLimited)
+        guard case .peerError(let error) = client.closed else { throw TestFailure() }
+        #expect(error.retryAfterMs > 3_600_000)
     }
 
     @Test("one connection too many is refused in the preface")
@@ -150,6 +175,7 @@ struct MisbehavingTests {
         let fourth = net.connect(relay)
         try net.wait("the refusal") { fourth.closed != nil }
         #expect(fourth.closed == .refused(code: LinkErrorCode.tooManyConnections.rawValue))
+        #expect(relay.operate("status", "--json").output.contains("\"refused\":1}"))
         held[0].close()
         try net.wait("room for one more") {
             let again = net.connect(relay)

@@ -40,6 +40,18 @@ struct RelayLoopTests {
         #expect(try !Self.shared(identity, loops: processors + 1).loopsGiveWay)
     }
 
+    @Test("goes round, with the others, while all loops and the writer do")
+    func goesRound() throws {
+        let relay = loop.relay
+        for pulse in [relay.writerPulse, relay.loopPulses[0]] {
+            while pulse.ageMilliseconds < 20 { Clock.pause(milliseconds: 1) }
+            for other in [relay.writerPulse] + relay.loopPulses where other !== pulse { other.beat() }
+            #expect(!relay.goesRound(within: 19))
+            pulse.beat()
+            #expect(relay.goesRound(within: 10_000))
+        }
+    }
+
     @Test("serves readers until it is late, or until an ack waits and they have had a little")
     func over() {
         #expect(!loop.isOver(.max, least: 0))

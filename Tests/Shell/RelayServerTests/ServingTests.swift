@@ -60,13 +60,17 @@ struct ServingTests {
             channel.id, Event(params: .msgNew(MessageContainer(content: MessageContent(text: "no id")))))
         let odd = channel.owner.element(
             channel.id, Event(messageID: MessageID(random: Sodium.random(12)), params: .ok))
+        // What is too long is looked into no further.
+        let longAndForged = Array(long.dropLast(3)) + [0, 0, 0]
         let foreign = TestPerson().post(channel.id, "by somebody else")
         let results = try writer.publish(
-            7, Body.encodeBatch([good, forged, long, nameless, odd, foreign, Array("{}".utf8)]))
+            7,
+            Body.encodeBatch([good, forged, long, longAndForged, nameless, odd, foreign, Array("{}".utf8)]))
         #expect(
             results == [
-                .stored(1), .refused(.badSignature), .refused(.messageTooLarge), .refused(.missingMessageID),
-                .refused(.unsupportedEvent), .refused(.badSignature), .refused(.malformedEvent),
+                .stored(1), .refused(.badSignature), .refused(.messageTooLarge), .refused(.messageTooLarge),
+                .refused(.missingMessageID), .refused(.unsupportedEvent), .refused(.badSignature),
+                .refused(.malformedEvent),
             ])
     }
 
@@ -108,18 +112,36 @@ struct ServingTests {
         let (reader, _, attached) = try channel.subscribe(relay, net, .last(10))
         #expect(attached.resumeAfter == 20)
         for sequence in Int64(21)...30 { #expect(try reader.nextDelivery().0 == sequence) }
-        reader.send(.historyGet(request: 5, mode: .beforeSequence, value: 21, limit: 7))
-        var sequences: [Int64] = []
-        while true {
-            let frame = try reader.next()
-            if case .history(5, let sequence, _) = frame { sequences.append(sequence) }
-            if case .historyEnd(5, let first, let more) = frame {
-                #expect(first == 14)
-                #expect(more)
-                break
+        for (request, page) in [(5, 14...20), (6, 7...13)] as [(UInt32, ClosedRange<Int64>)] {
+            reader.send(
+                .historyGet(
+                    request: request, mode: .beforeSequence, value: page.upperBound + 1, limit: 7))
+            var sequences: [Int64] = []
+            while true {
+                let frame = try reader.next()
+                if case .history(request, let sequence, _) = frame { sequences.append(sequence) }
+                if case .historyEnd(request, let first, let more) = frame {
+                    #expect(first == page.lowerBound)
+                    #expect(more)
+                    break
+                }
             }
+            #expect(sequences == Array(page))
         }
-        #expect(sequences == Array(14...20))
+    }
+
+    @Test("gives a new subscriber a hundred messages at most, however many it wants")
+    func newest() throws {
+        let relay = try TestRelay()
+        let net = try TestNet()
+        let channel = TestChannel()
+        try channel.serve(relay, net)
+        let writer = try channel.attachOwner(relay, net)
+        for request in UInt32(1)...3 {
+            let posts = (0..<35).map { channel.owner.post(channel.id, "\($0)") }
+            _ = try writer.publish(request, Body.encodeBatch(posts))
+        }
+        #expect(try channel.subscribe(relay, net, .last(1000)).2.resumeAfter == 5)
     }
 
     @Test("tells a cursor of another log that it means nothing")
@@ -200,6 +222,25 @@ struct ServingTests {
         #expect(
             Ed25519.verify(
                 signature: signature.bytes, message: challenge, publicKey: relay.server.identity))
+    }
+
+    @Test("counts the links of a channel's members as they come and go")
+    func attached() throws {
+        let relay = try TestRelay()
+        let net = try TestNet()
+        let channel = TestChannel()
+        try channel.serve(relay, net)
+        let (first, person, _) = try channel.subscribe(relay, net)
+        let others = try (0..<3).map { _ in try channel.attach(person, relay, net).0 }
+        #expect(relay.operate("channels", "--json").output.contains("\"attached\":4,"))
+        first.close()
+        try net.wait("the end to be seen") {
+            relay.operate("channels", "--json").output.contains("\"attached\":3,")
+        }
+        // It makes room for another one.
+        _ = try channel.attach(person, relay, net)
+        #expect(relay.operate("channels", "--json").output.contains("\"attached\":4,"))
+        #expect(others.allSatisfy { $0.closed == nil })
     }
 
     @Test("closes the oldest link when a member has five")

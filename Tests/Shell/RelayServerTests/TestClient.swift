@@ -190,23 +190,28 @@ final class TestChannel {
                 record: withRecord ? try record() : []))
     }
 
-    func invitation() -> Frame {
-        let event = Event(
+    func invitation() -> Frame { .direct(body: owner.element(id, invitationEvent)) }
+
+    var invitationEvent: Event {
+        Event(
             params: .relayInv(
                 RelayInvitation(
                     fromMember: MemberAndRole(memberID: owner.id, role: .owner),
                     fromMemberProfile: Profile(displayName: "alice"), relayMemberID: relayMember,
                     groupLink: "https://relay.example/c#\(id.unpaddedText)")))
-        return .direct(body: owner.element(id, event))
     }
 
     func join(_ person: TestPerson, name: String = "bob") -> Frame {
+        .join(channel: id, element: joinElement(person, name: name))
+    }
+
+    func joinElement(_ person: TestPerson, name: String = "bob") -> [UInt8] {
         let event = Event(
             params: .member(
                 JoinRequest(
                     profile: Profile(displayName: name), memberID: person.id, memberKey: key(person.pair),
                     viaRelay: relayMember)))
-        return .join(channel: id, element: person.element(id, event))
+        return person.element(id, event)
     }
 
     // MARK: Whole steps

@@ -11,6 +11,7 @@ final class TestRelay {
     let directory: String
     private(set) var server: RelayServer
     private var configuration: RelayConfiguration
+    private let settings = WrittenSettings()
     let lines = LogLines()
 
     init(keyClock: KeyClock = KeyClock(), _ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
@@ -20,7 +21,7 @@ final class TestRelay {
         configuration.drainSeconds = 0
         change(&configuration)
         stopping = nil
-        server = try TestRelay.start(configuration, lines, keyClock)
+        server = try TestRelay.start(configuration, settings, lines, keyClock)
     }
 
     deinit {
@@ -29,13 +30,14 @@ final class TestRelay {
     }
 
     private static func start(
-        _ configuration: RelayConfiguration, _ lines: LogLines, _ keyClock: KeyClock = KeyClock()
+        _ configuration: RelayConfiguration, _ settings: WrittenSettings, _ lines: LogLines,
+        _ keyClock: KeyClock = KeyClock()
     ) throws -> RelayServer {
         let log = Log(
             format: .text, minimum: .debug, underJournal: true, colour: false,
             repetition: Log.Repetition(burst: 1000), now: { Console.nowMilliseconds }, sink: { lines.add($0) }
         )
-        return try RelayServer(configuration, log: log, keyClock: keyClock)
+        return try RelayServer(configuration, log: log, readSettings: { settings.read() }, keyClock: keyClock)
     }
 
     private var stopping: PosixThread?
@@ -58,7 +60,21 @@ final class TestRelay {
         stop()
         change(&configuration)
         stopping = nil
-        server = try TestRelay.start(configuration, lines)
+        server = try TestRelay.start(configuration, settings, lines)
+    }
+
+    /// Writes other settings and has the relay read them.
+    func reload(_ change: (inout RelayConfiguration) -> Void) -> Operated {
+        var written = configuration
+        change(&written)
+        settings.write(.success(written))
+        return operate("reload")
+    }
+
+    /// Writes settings that make no sense and has the relay read them.
+    func reload(wrong: OperatorError) -> Operated {
+        settings.write(.failure(wrong))
+        return operate("reload")
     }
 
     var socket: String { configuration.state + "/control.sock" }
@@ -81,6 +97,20 @@ final class TestRelay {
         let code: ExitCode
         let output: String
         let errors: String
+    }
+}
+
+/// The settings that a reload finds.
+final class WrittenSettings: Sendable {
+    private let held = Mutex<Result<RelayConfiguration, OperatorError>?>(nil)
+
+    func write(_ settings: Result<RelayConfiguration, OperatorError>) { held.withLock { $0 = settings } }
+
+    func read() -> Result<RelayServer.FreshSettings, OperatorError> {
+        let written = held.withLock { $0 } ?? .failure(OperatorError(.badConfiguration, "nothing is written"))
+        return written.map {
+            RelayServer.FreshSettings(configuration: $0, file: nil, changed: [], needRestart: [])
+        }
     }
 }
 
