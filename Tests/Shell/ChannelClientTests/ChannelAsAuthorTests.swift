@@ -72,6 +72,19 @@ struct ChannelAsAuthorTests {
         relay.say(.deliver(sequence: 2, batch: Body.encodeBatch([forward.bytes])))
         let found = try await events.first { LiarTests.disagreement($0) }
         #expect(found.kind == .altered && found.messageID == posted.messageID && found.relay == "r")
-        #expect(try await alice.client.messages(in: "news").map(\.text) == ["ours"])
+        let messages = try await alice.client.messages(in: "news")
+        #expect(messages.map(\.text) == ["ours"] && messages.map(\.time) == [1_800_000_000])
+        // Of what another home wrote as the channel nothing can be changed here.
+        let strange = json.replacing(posted.messageID, with: "AQIDBAUGBwgJCgsM")
+        let other = ForwardElement(sender: .channel, timestamp: 1_800_000_001, inner: Array(strange.utf8))
+        relay.say(.deliver(sequence: 3, batch: Body.encodeBatch([other.bytes])))
+        let received = try await events.first { event in
+            if case .messageReceived(let message) = event, message.text == "theirs" { message } else { nil }
+        }
+        let error = await #expect(throws: ChannelClientError.self) {
+            _ = try await alice.client.edit(received.id, in: "news", to: "mine")
+        }
+        #expect(error?.code == .notPermitted)
+        #expect(try await alice.client.messages(in: "news").map(\.text) == ["ours", "theirs"])
     }
 }

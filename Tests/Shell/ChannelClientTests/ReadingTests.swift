@@ -55,6 +55,13 @@ struct ReadingTests {
         let rest = try await bob.client.history(of: "news", before: page.first?.id, limit: 20)
         #expect(rest.map(\.text) == (1...10).map(String.init))
         #expect(rest.allSatisfy { $0.signature == .verified })
+        // What is fetched of the past is no news.
+        let news = try await bob.client.follow("news", since: .beginning).items(100)
+        #expect(news.map(\.line) == (31...130).map { "message \($0)" })
+        let marker = try await alice.client.publish("131", to: "news")
+        _ = try await bob.client.synchronize()
+        let next = try await bob.client.follow("news", since: .after(news[99].position)).items(1)
+        #expect(marker.isComplete && next.map(\.line) == ["message 131"])
     }
 
     @Test("a reader cannot post, edit, remove or rule")

@@ -277,7 +277,9 @@ extension Engine {
                 profile == runtime.record.profile || runtime.publishRecord(profile: profile)
             else { throw .init(.messageTooLarge, "The description does not fit into the channel's record.") }
             try publish(
-                .grpInfo(profile), in: runtime, minimumRelays: 0, milliseconds: milliseconds, reply)
+                .grpInfo(profile), in: runtime, minimumRelays: 0, milliseconds: milliseconds,
+                madeRecord: true,
+                reply)
         } catch {
             reply.fail(error)
         }

@@ -104,9 +104,11 @@ extension Engine {
     // MARK: The way out
 
     /// Stores an event of our own with an outbox row for each relay, and waits for the relays' answers.
+    ///
+    /// `madeRecord`: it comes with a new record, and the relays shall have both.
     func publish(
         _ params: EventParams, in runtime: ChannelRuntime, minimumRelays: Int, milliseconds: Int64,
-        _ reply: Reply<PublishReceipt>
+        madeRecord: Bool = false, _ reply: Reply<PublishReceipt>
     ) throws(ChannelClientError) {
         let rows = runtime.relayRows().filter(\.relay.takesMessages)
         guard !rows.isEmpty else {
@@ -144,7 +146,8 @@ extension Engine {
             let receipt = self.receipt(event: event, messageID: messageID, in: runtime)
             guard expired || sending.isSettled(receipt) else { return false }
             // A relay that refused for good is out of the record; the others hear of that before we go.
-            let isTold = expired || (runtime.recordTimer == nil && runtime.record.version == version)
+            let isTold =
+                expired || (runtime.recordTimer == nil && runtime.record.version == version && !madeRecord)
             let remaining = milliseconds - (self.loop.nowMonotonicMilliseconds - began)
             self.tellRecord(of: runtime, milliseconds: isTold ? 0 : remaining) {
                 sending.end()

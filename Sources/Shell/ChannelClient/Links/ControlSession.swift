@@ -314,9 +314,9 @@ final class ControlSession: RelayConnectionUser {
             if row.relay.isPublishable { runtime.scheduleRecord() }
         }
         switch runtime.change(relayID, { $0.acceptReceived(matches: key != nil) }) {
-        case .sendRoster:
-            isRosterSent = false
-            sendRoster()
+        case .sendRoster(let change):
+            // Where the status is new, `proceed` has sent it.
+            if change == .unchanged || !isRosterSent { sendRoster() }
         case .mismatch:
             runtime.setRelayError(relayID, "the relay accepted with a link that is not its own")
             engine.changed()

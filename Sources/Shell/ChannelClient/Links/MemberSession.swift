@@ -37,6 +37,8 @@ final class MemberSession: RelayConnectionUser {
     private var returnTimer: LoopTimer?
     private var histories: [UInt32: HistoryRequest] = [:]
     private var recordRequests: Set<UInt32> = []
+    /// While the relay's newer record is on its way: what was delivered after it is judged by it.
+    private var holdTimer: LoopTimer?
 
     enum Delivery {
         case element(sequence: Int64, batch: [UInt8])
@@ -107,6 +109,9 @@ final class MemberSession: RelayConnectionUser {
         }
         publishing = [:]
         recordRequests = []
+        holdTimer = nil
+        // What was held is delivered again: the position is before it.
+        deliveries = []
         let waiting = histories
         histories = [:]
         for request in waiting.values {
@@ -233,6 +238,7 @@ final class MemberSession: RelayConnectionUser {
         case .record(let request, let record):
             guard request == 0 || recordRequests.remove(request) != nil else { return }
             runtime.offer(record, from: name, relayID: relayID)
+            release()
             engine.changed()
         case .history(let request, let sequence, let batch):
             if let problem = histories[request]?.answer.take(sequence: sequence, batch: batch) {
@@ -286,6 +292,17 @@ final class MemberSession: RelayConnectionUser {
         let request = newRequest()
         recordRequests.insert(request)
         connection.send(.recordGet(request: request, channel: runtime.channelID))
+        holdTimer = engine.loop.timer(afterMilliseconds: Self.holdMilliseconds) { [weak self] in
+            self?.holdTimer = nil
+            self?.flush()
+        }
+    }
+
+    /// The record came, or none will.
+    private func release() {
+        guard recordRequests.isEmpty, holdTimer != nil else { return }
+        holdTimer = nil
+        flush()
     }
 
     private func newRequest() -> UInt32 {
@@ -302,6 +319,7 @@ final class MemberSession: RelayConnectionUser {
                     ConnectionFailure(
                         stage: .open, text: "\(error.name): \(printable(error.text))", code: error.code)))
         } else if recordRequests.remove(error.request) != nil {
+            release()
             engine.changed()
         }
     }
@@ -323,7 +341,9 @@ final class MemberSession: RelayConnectionUser {
     }
 
     private func flush() {
-        guard !deliveries.isEmpty, state == .attached else { return }
+        guard !deliveries.isEmpty, state == .attached,
+            holdTimer == nil || deliveries.count >= Self.deliveriesMax
+        else { return }
         let taken = deliveries
         deliveries = []
         // A record may have taken the relay out in between; what it still says counts no more.
@@ -470,6 +490,8 @@ final class MemberSession: RelayConnectionUser {
 
     /// Deliveries that are stored together at most.
     private static let deliveriesMax = 500
+    /// How long a relay that has told of a newer record is waited for.
+    private static let holdMilliseconds: Int64 = 2000
     private static let publishingMax = 16
     private static let queuedBytesMax = 32 << 10
 }
