@@ -28,8 +28,9 @@ struct PrivacyTests {
         }
         let first = try #require(moments.min())
         let last = try #require(moments.max())
-        // Eight moments drawn from three seconds are within 0.3 s of each other once in a million runs.
-        #expect(last - first > .milliseconds(300))
+        // Eight moments drawn from three seconds are within 0.6 s of each other once in ten thousand runs;
+        // the pauses alone end within 0.2 s.
+        #expect(last - first > .milliseconds(600))
     }
 
     @Test("a home without a profile joins under a random name, another one for each channel")
