@@ -87,4 +87,29 @@ struct ChannelAsAuthorTests {
         #expect(error?.code == .notPermitted)
         #expect(try await alice.client.messages(in: "news").map(\.text) == ["ours", "theirs"])
     }
+
+    @Test("a relay whose first copy of it has other bytes is told as that, too")
+    func alteredAtOnce() async throws {
+        let relay = try PuppetRelay { frame, honest in
+            guard case .publish(let request, var body) = frame,
+                let at = body.firstRange(of: Array("ours".utf8))?.lowerBound
+            else { return honest }
+            body[at] = UInt8(ascii: "y")
+            let forward = ForwardElement(sender: .channel, timestamp: 1_800_000_000, inner: body)
+            return [
+                .ack(request: request, results: [.stored(1)]),
+                .deliver(sequence: 1, batch: Body.encodeBatch([forward.bytes])),
+            ]
+        }
+        let alice = try await Person("alice", background: .always)
+        try await alice.client.addRelay(name: "r", address: relay.address)
+        _ = try await alice.client.createChannel(
+            name: "news", relays: ["r"], signMessages: false, timeout: .seconds(20))
+        let events = alice.client.events
+        let posted = try await alice.client.publish(
+            "ours", to: "news", asGroup: true, timeout: .seconds(20))
+        let found = try await events.first { LiarTests.disagreement($0) }
+        #expect(found.kind == .altered && found.messageID == posted.messageID)
+        #expect(try await alice.client.messages(in: "news").map(\.text) == ["ours"])
+    }
 }

@@ -140,9 +140,12 @@ struct HostileRelayTests {
     func introductions() async throws {
         let mallory = try #require(MemberID(bytes: [66]))
         let nobody = try #require(MemberID(bytes: [67]))
+        let carl = try #require(MemberID(bytes: [68]))
         let stage = try await Stage { frame, honest in
             guard case .join = frame else { return honest }
-            let introduced = [(mallory, Role.owner, "mallory"), (nobody, .member, "two\nlines")].map {
+            let introduced = [
+                (mallory, Role.owner, "mallory"), (nobody, .member, "two\nlines"), (carl, .member, "carl"),
+            ].map {
                 Event(
                     params: .memIntro(
                         MemberInfo(
@@ -157,13 +160,15 @@ struct HostileRelayTests {
         let renamed = EventParams.info(ChannelWire.Profile(displayName: "two\nlines"))
         stage.relay.say(
             stage.delivery(1, 1, renamed, by: .member(mallory, name: "m"), signer: .generate()),
-            stage.delivery(2, 2, stage.text("last"), by: .member(stage.owner, name: "alice")))
+            stage.delivery(2, 3, renamed, by: .member(carl, name: "c"), signer: .generate()),
+            stage.delivery(3, 2, stage.text("last"), by: .member(stage.owner, name: "alice")))
         _ = try await stream.items { $0.line == "message last" }
         let members = try await bob.members(of: "news").members
         let found = try #require(members.first { $0.id == mallory.text })
         #expect(found.role == .admin && found.name == "mallory")
         #expect(members.allSatisfy { !$0.name.contains("\n") })
         #expect(!members.contains { $0.id == nobody.text })
+        #expect(members.first { $0.id == carl.text }?.name == "carl")
     }
 
     @Test("a record of another channel, a second one of a version, an old one: each is named, none is taken")
@@ -296,5 +301,65 @@ struct HostileRelayTests {
         }
         #expect(error?.code == .refused)
         #expect(try await bob.channel(named: "news").ending == .left)
+    }
+
+    @Test("a channel with a name that nobody could type gets another one here")
+    func unreadableName() async throws {
+        let served = Mutex<[UInt8]?>(nil)
+        let stage = try await Stage { frame, honest in
+            guard case .recordGet(let request, _) = frame, let record = served.withLock({ $0 }) else {
+                return honest
+            }
+            return [.record(request: request, record: record)]
+        }
+        var profile = try GroupProfile.decode(json: stage.record.content.profile)
+        profile.displayName = "two\nlines"
+        let encoded = profile.encode()
+        let record = try stage.record {
+            $0.version += 1
+            $0.profile = encoded
+        }
+        served.withLock { $0 = record }
+        let preview = try await stage.bob.client.preview(link: stage.link, timeout: .seconds(20))
+        #expect(!preview.displayName.contains("\n"))
+        let joined = try await stage.bob.client.join(link: stage.link, timeout: .seconds(20))
+        #expect(joined.channel.name == "channel")
+    }
+
+    @Test(
+        "where others may write, a change that came first is of whom it names, and nobody changes the channel's"
+    )
+    func others() async throws {
+        let stage = try await Stage()
+        let bob = stage.bob.client
+        _ = try await bob.join(link: stage.link, timeout: .seconds(20))
+        let stream = bob.follow("news", since: .beginning)
+        let events = bob.events
+        let record = try stage.record {
+            $0.version += 1
+            $0.rosterVersion = 1
+            $0.rosterDigest = Sodium.sha512([1])
+        }
+        stage.relay.say(.record(request: 0, record: record))
+        _ = try await events.first { if case .recordUpdated = $0 { true } else { nil } }
+        let writer = try #require(MemberID(bytes: [70]))
+        let (carl, owner) = (
+            ForwardElement.Sender.member(writer, name: "carl"),
+            ForwardElement.Sender.member(stage.owner, name: "alice")
+        )
+        let ids = try [3, 5].map { try #require(MessageID(bytes: [$0])) }
+        let hack = MessageUpdate(messageID: ids[1], content: MessageContent(text: "hacked"))
+        stage.relay.say(
+            stage.delivery(
+                1, 1, .msgDel(MessageDeletion(messageID: ids[0], memberID: writer)), by: owner),
+            stage.delivery(2, 3, stage.text("gone"), by: carl),
+            stage.delivery(3, 5, stage.text("ours", asGroup: true), by: .channel),
+            stage.delivery(4, 6, .msgUpdate(hack), by: carl),
+            stage.delivery(5, 7, .msgDel(MessageDeletion(messageID: ids[1])), by: carl),
+            stage.delivery(6, 8, stage.text("last"), by: owner))
+        _ = try await stream.items { $0.line == "message last" }
+        let shown = try await bob.messages(in: "news")
+        #expect(shown.map(\.text) == ["", "ours", "last"])
+        #expect(shown.map(\.deleted) == [true, false, false] && shown.allSatisfy { !$0.edited })
     }
 }
