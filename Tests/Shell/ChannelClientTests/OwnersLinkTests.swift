@@ -91,6 +91,50 @@ struct OwnersLinkTests {
         _ = stream
     }
 
+    @Test("a relay that leaves, as its log says, is out of the record that the others get")
+    func leftByLog() async throws {
+        let heard = Heard()
+        let keys = Ed25519.KeyPair.generate()
+        let key = try #require(PublicKey(raw: keys.publicKey))
+        let leaving = try PuppetRelay { _, honest in
+            guard case .direct(let body)? = honest.first,
+                case .relayAcpt(let acceptance)? = try? Event.decode(json: body).params,
+                case .relayChannel(_, let host)? = try? AntennaLink.parse(acceptance.relayLink)
+            else { return honest }
+            let link = AntennaLink.relayChannel(key: key, host: host).text()
+            return [.direct(body: Event(params: .relayAcpt(RelayAcceptance(relayLink: link))).encode())]
+        }
+        let staying = try PuppetRelay { frame, honest in
+            heard.note(frame)
+            return honest
+        }
+        let alice = try await Person("alice", background: .always)
+        for (name, relay) in [("leaving", leaving), ("staying", staying)] {
+            try await alice.client.addRelay(name: name, address: relay.address)
+        }
+        let creation = try await alice.client.createChannel(
+            name: "news", relays: ["leaving", "staying"], timeout: .seconds(20))
+        #expect(creation.relays.map(\.result) == [.active, .active])
+        _ = try await alice.client.synchronize(timeout: .seconds(20))
+        let listed = try #require(heard.records.last?.content.relays.first { $0.key == key })
+        let channel = try #require(ChannelID(text: creation.channel.id))
+        let leave = Signing.element(
+            json: Event(messageID: MessageID(bytes: [1]), params: .leave).encode(), channel: channel,
+            member: listed.member
+        ) { Signature(bytes: Ed25519.sign($0, with: keys))! }
+        let forward = ForwardElement(
+            sender: .member(listed.member, name: "relay"), timestamp: 1_800_000_000, inner: leave)
+        let events = alice.client.events
+        leaving.say(.deliver(sequence: 1, batch: Body.encodeBatch([forward.bytes])))
+        let found = try await events.first { event in
+            if case .groupRelayUpdated(_, _, let relay) = event { relay } else { nil }
+        }
+        #expect(found.name == "leaving" && found.status == .inactive && found.memberStatus == .left)
+        _ = try await events.first { if case .recordUpdated = $0 { true } else { nil } }
+        _ = try await alice.client.publish("hello", to: "news", timeout: .seconds(20))
+        #expect(try await alice.client.link(to: "news").contains("%2C") == false)
+    }
+
     @Test("a relay that is content with no record is left alone")
     func neverContent() async throws {
         let (isStubborn, heard) = (Signal(), Heard())
